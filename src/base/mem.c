@@ -1,0 +1,49 @@
+#include "base/mem.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_long allocations;
+static atomic_long fail_from;
+
+static int must_fail(size_t count, size_t size)
+{
+    long n = atomic_fetch_add(&allocations, 1) + 1;
+    long from = atomic_load(&fail_from);
+    return (from != 0 && n >= from) || (size != 0 && count > SIZE_MAX / 2 / size);
+}
+
+void *mem_alloc(size_t count, size_t size)
+{
+    if (must_fail(count, size))
+        return NULL;
+    return calloc(count ? count : 1, size ? size : 1);
+}
+
+void *mem_resize(void *block, size_t count, size_t size)
+{
+    if (must_fail(count, size))
+        return NULL;
+    return realloc(block, count * size ? count * size : 1);
+}
+
+char *mem_copy_text(const char *text)
+{
+    size_t length = strlen(text) + 1;
+    char *copy = mem_alloc(length, 1);
+    if (copy)
+        memcpy(copy, text, length);
+    return copy;
+}
+
+void mem_free(void *block) { free(block); }
+
+void mem_fail_at(long nth)
+{
+    atomic_store(&allocations, 0);
+    atomic_store(&fail_from, nth);
+}
+
+long mem_allocations(void) { return atomic_load(&allocations); }

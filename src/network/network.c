@@ -1,0 +1,175 @@
+#include "network/network.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+edgeps_err network_make(size_t count, edgeps_diag *diag, network **out)
+{
+    if (count == 0 || count > NETWORK_MAX_NODES)
+        return diag_fail(diag, EDGEPS_FORMAT, "nodes: 1 to %d, not %zu", NETWORK_MAX_NODES, count);
+    network *net = mem_alloc(1, sizeof *net);
+    if (!net)
+        goto nomem;
+    net->count = count;
+    net->nodes = mem_alloc(count, sizeof *net->nodes);
+    net->latency_s = mem_alloc(count * count, sizeof(double));
+    net->cap_bytes_per_s = mem_alloc(count * count, sizeof(double));
+    if (!net->nodes || !net->latency_s || !net->cap_bytes_per_s)
+        goto nomem;
+    for (size_t i = 0; i < count; i++) {
+        net->nodes[i].train = net->nodes[i].serve = true;
+        net->nodes[i].sum_bytes_per_s = INFINITY;
+    }
+    for (size_t k = 0; k < count * count; k++)
+        net->cap_bytes_per_s[k] = INFINITY;
+    *out = net;
+    return EDGEPS_OK;
+nomem:
+    network_free(net);
+    return diag_fail(diag, EDGEPS_NOMEM, "no memory for a network of %zu nodes", count);
+}
+
+static bool copy_text(const char *text, char **out)
+{
+    return !text || (*out = mem_copy_text(text)) != NULL;
+}
+
+edgeps_err network_copy(const network *net, network **out)
+{
+    network *copy = NULL;
+    edgeps_err err = network_make(net->count, NULL, &copy);
+    if (err)
+        return err;
+    size_t pairs = net->count * net->count;
+    memcpy(copy->latency_s, net->latency_s, pairs * sizeof(double));
+    memcpy(copy->cap_bytes_per_s, net->cap_bytes_per_s, pairs * sizeof(double));
+    bool ok = copy_text(net->name, &copy->name);
+    for (size_t i = 0; ok && i < net->count; i++) {
+        copy->nodes[i] = net->nodes[i];
+        copy->nodes[i].name = copy->nodes[i].address = NULL;
+        ok = copy_text(net->nodes[i].name, &copy->nodes[i].name) &&
+             copy_text(net->nodes[i].address, &copy->nodes[i].address);
+    }
+    copy->events = ok ? mem_alloc(net->event_count, sizeof *copy->events) : NULL;
+    if (!copy->events) {
+        network_free(copy);
+        return EDGEPS_NOMEM;
+    }
+    if (net->event_count)
+        memcpy(copy->events, net->events, net->event_count * sizeof *net->events);
+    copy->event_count = net->event_count;
+    *out = copy;
+    return EDGEPS_OK;
+}
+
+void network_free(network *net)
+{
+    if (!net)
+        return;
+    for (size_t i = 0; net->nodes && i < net->count; i++) {
+        mem_free(net->nodes[i].name);
+        mem_free(net->nodes[i].address);
+    }
+    mem_free(net->name);
+    mem_free(net->nodes);
+    mem_free(net->latency_s);
+    mem_free(net->cap_bytes_per_s);
+    mem_free(net->events);
+    mem_free(net);
+}
+
+int64_t network_find(const network *net, const char *name)
+{
+    for (size_t i = 0; i < net->count; i++)
+        if (net->nodes[i].name && strcmp(net->nodes[i].name, name) == 0)
+            return (int64_t)i;
+    return -1;
+}
+
+double network_rate_bytes_per_s(const network *net, size_t from, size_t to)
+{
+    if (from == to)
+        return INFINITY;
+    double rate = fmin(net->nodes[from].up_bytes_per_s, net->nodes[to].down_bytes_per_s);
+    return fmin(rate, net->cap_bytes_per_s[from * net->count + to]);
+}
+
+void network_apply(network *net, const network_event *event)
+{
+    network_node *node = &net->nodes[event->node];
+    switch (event->change) {
+    case NETWORK_FREE:
+        node->free_bytes = (int64_t)event->value;
+        break;
+    case NETWORK_UP:
+        node->up_bytes_per_s = event->value;
+        break;
+    case NETWORK_DOWN:
+        node->down_bytes_per_s = event->value;
+        break;
+    case NETWORK_COMPUTE:
+        node->compute_samples_per_s = event->value;
+        break;
+    case NETWORK_KILL:
+    case NETWORK_STOP:
+        break;
+    }
+}
+
+void network_apply_epochs(network *net, int epoch)
+{
+    for (int e = 1; e <= epoch; e++)
+        for (size_t k = 0; k < net->event_count; k++)
+            if (net->events[k].epoch == e)
+                network_apply(net, &net->events[k]);
+}
+
+static edgeps_err check_node(const network *net, size_t i, edgeps_diag *diag)
+{
+    const network_node *node = &net->nodes[i];
+    if (!node->name || !node->name[0])
+        return diag_fail(diag, EDGEPS_FORMAT, "node %zu: has no name", i + 1);
+    if (strlen(node->name) > NETWORK_MAX_NAME)
+        return diag_fail(diag, EDGEPS_FORMAT, "node '%.20s...': names have at most %d bytes",
+                         node->name, NETWORK_MAX_NAME);
+    if (network_find(net, node->name) != (int64_t)i)
+        return diag_fail(diag, EDGEPS_FORMAT, "node '%s': the name is used twice", node->name);
+    const struct {
+        const char *field;
+        double value;
+    } amounts[] = {
+        {"up", node->up_bytes_per_s},
+        {"down", node->down_bytes_per_s},
+        {"compute", node->compute_samples_per_s},
+        {"sum", node->sum_bytes_per_s},
+        {"free", (double)node->free_bytes},
+    };
+    for (size_t k = 0; k < sizeof amounts / sizeof *amounts; k++)
+        if (!(amounts[k].value >= 0))
+            return diag_fail(diag, EDGEPS_FORMAT, "node '%s': %s: must not be negative", node->name,
+                             amounts[k].field);
+    if (node->train && node->compute_samples_per_s == 0)
+        return diag_fail(diag, EDGEPS_FORMAT,
+                         "node '%s': compute: a node that trains needs a speed, such as "
+                         "\"900 samples/s\", or \"train\": false",
+                         node->name);
+    return EDGEPS_OK;
+}
+
+edgeps_err network_check(const network *net, edgeps_diag *diag)
+{
+    bool trains = false, serves = false;
+    for (size_t i = 0; i < net->count; i++) {
+        edgeps_err err = check_node(net, i, diag);
+        if (err)
+            return err;
+        trains |= net->nodes[i].train;
+        serves |= net->nodes[i].serve;
+    }
+    if (!trains || !serves)
+        return diag_fail(diag, EDGEPS_FORMAT, "nodes: none has \"%s\": true; at least one must",
+                         trains ? "serve" : "train");
+    return EDGEPS_OK;
+}

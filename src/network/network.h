@@ -1,0 +1,84 @@
+/* The edge network as a value: nodes, links, and what happens to them in time.
+ *
+ * Rates are bytes per second of goodput, latencies one-way seconds, storage bytes. Matrices are
+ * row-major, count x count, from row to column. The struct owns all it points to; network_free
+ * takes a whole network. Readers and writers of files are in `formats`.
+ */
+#ifndef EDGEPS_NETWORK_NETWORK_H
+#define EDGEPS_NETWORK_NETWORK_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NETWORK_MAX_NODES 100000
+#define NETWORK_MAX_NAME 63
+
+typedef struct network_node {
+    char *name;
+    char *address; /* where a fleet finds it; NULL: loopback */
+    double up_bytes_per_s;
+    double down_bytes_per_s;
+    double compute_samples_per_s;
+    double sum_bytes_per_s; /* INFINITY where the file says nothing */
+    int64_t free_bytes;
+    bool train; /* may carry a worker */
+    bool serve; /* may carry a local or the global server */
+} network_node;
+
+typedef enum network_change {
+    NETWORK_FREE,    /* value: free bytes */
+    NETWORK_UP,      /* value: bytes/s */
+    NETWORK_DOWN,    /* value: bytes/s */
+    NETWORK_COMPUTE, /* value: samples/s */
+    NETWORK_KILL,    /* the node's process dies */
+    NETWORK_STOP,    /* the node's process freezes: silent, not dead */
+} network_change;
+
+/* One line of the scenario; due at the start of `epoch` (from 1), or when that is 0, `at_s` seconds
+ * after training began. */
+typedef struct network_event {
+    uint32_t node;
+    network_change change;
+    int epoch;
+    double at_s;
+    double value;
+} network_event;
+
+typedef struct network {
+    char *name;
+    size_t count;
+    network_node *nodes;
+    double *latency_s;       /* count x count, 0 on the diagonal */
+    double *cap_bytes_per_s; /* count x count, INFINITY where no pair cap is set; 0: no path */
+    network_event *events;   /* in the order of the file */
+    size_t event_count;
+} network;
+
+/* A network of `count` nameless nodes: rates 0, no latency, no pair caps, train and serve. */
+edgeps_err network_make(size_t count, edgeps_diag *diag, network **out);
+
+edgeps_err network_copy(const network *net, network **out);
+
+void network_free(network *net);
+
+/* The index of the node called `name`, or -1. */
+int64_t network_find(const network *net, const char *name);
+
+/* Goodput a single flow from `from` to `to` can reach; INFINITY on one node. */
+double network_rate_bytes_per_s(const network *net, size_t from, size_t to);
+
+/* Carries out one event's lasting effect on rates, speed or storage. Kill and stop change nothing
+ * here: they happen to processes. */
+void network_apply(network *net, const network_event *event);
+
+/* Applies, in order, every event that is due at the start of epochs 1..epoch. */
+void network_apply_epochs(network *net, int epoch);
+
+/* Refuses what no reader may let through: a node without name or with a taken one, a rate that is
+ * negative or not a number, fewer than one node that trains or serves. */
+edgeps_err network_check(const network *net, edgeps_diag *diag);
+
+#endif

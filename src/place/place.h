@@ -1,0 +1,64 @@
+/* Placement: problem in, plan out. One table of algorithms, one signature, one judge (cost).
+ *
+ * Every algorithm is deterministic for a seed, honours the deadline, asks `progress` now and then
+ * whether to go on, and never returns a plan that plan_check refuses.
+ */
+#ifndef EDGEPS_PLACE_PLACE_H
+#define EDGEPS_PLACE_PLACE_H
+
+#include "base/err.h"
+#include "cost/cost.h"
+#include "plan/plan.h"
+#include "problem/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct place_options {
+    uint64_t seed;
+    double deadline_s;                                     /* 0: none */
+    bool no_polish;                                        /* leave the local search out */
+    bool (*progress)(void *context, double done_fraction); /* NULL: none; false: stop */
+    void *context;
+} place_options;
+
+typedef enum place_status {
+    PLACE_OPTIMAL,   /* proved: nothing is better than the plan */
+    PLACE_FEASIBLE,  /* a plan that keeps all constraints */
+    PLACE_INFEASIBLE /* proved or found that none does; `reason` names the constraint */
+} place_status;
+
+/* place_result_free releases the plan. */
+typedef struct place_result {
+    place_status status;
+    plan plan;
+    cost_result cost;
+    double lower_bound_s;  /* proved for every plan of the problem; 0 where none is known */
+    size_t globals_solved; /* candidate global servers searched ... */
+    size_t globals_pruned; /* ... and excluded by their bound or for lack of storage */
+    bool stopped;          /* by deadline or progress, before the algorithm was done */
+    char reason[256];      /* why this global server; or which constraint binds */
+} place_result;
+
+typedef edgeps_err place_function(const problem *p, const place_options *options, edgeps_diag *diag,
+                                  place_result *out);
+
+typedef struct place_algorithm {
+    const char *name;
+    const char *summary;
+    place_function *run;
+} place_algorithm;
+
+extern const place_algorithm place_algorithms[];
+extern const size_t place_algorithm_count;
+
+/* Runs the algorithm called `name`, then (unless no_polish) the local search, and fills in cost and
+ * bound. Unknown names: EDGEPS_USAGE with the names there are. No feasible plan is not an error of
+ * the call: see status. Generation of the plan: 1. */
+edgeps_err place_run(const char *name, const problem *p, const place_options *options,
+                     edgeps_diag *diag, place_result *out);
+
+void place_result_free(place_result *r);
+
+#endif
