@@ -26,7 +26,8 @@ void *mem_resize(void *block, size_t count, size_t size)
 {
     if (must_fail(count, size))
         return NULL;
-    return realloc(block, count * size ? count * size : 1);
+    size_t bytes = count * size;
+    return realloc(block, bytes ? bytes : 1);
 }
 
 char *mem_copy_text(const char *text)
