@@ -1,0 +1,332 @@
+#include "proto/coordinator.h"
+
+#include "base/mem.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define MOST_FAILED_MOVES 5
+#define NOT_RESTORED (-1)
+
+edgeps_err coordinator_make(const coordinator_options *options, coordinator *out)
+{
+    size_t n = options->node_count;
+    coordinator c = {.options = *options, .epoch = options->start_epoch + 1};
+    c.committed_round = options->start_epoch * options->rounds_per_epoch;
+    c.present = mem_alloc(n, sizeof *c.present);
+    c.joined = mem_alloc(n, sizeof *c.joined);
+    c.ready = mem_alloc(n, sizeof *c.ready);
+    c.done = mem_alloc(n, sizeof *c.done);
+    c.heard_ns = mem_alloc(n, sizeof *c.heard_ns);
+    edgeps_err err = plan_make(n, &c.plan);
+    if (err || plan_make(n, &c.next) || !c.present || !c.joined || !c.ready || !c.done ||
+        !c.heard_ns) {
+        coordinator_free(&c);
+        return EDGEPS_NOMEM;
+    }
+    c.plan.generation = options->start_generation;
+    *out = c;
+    return EDGEPS_OK;
+}
+
+void coordinator_free(coordinator *c)
+{
+    mem_free(c->present);
+    mem_free(c->joined);
+    mem_free(c->ready);
+    mem_free(c->done);
+    mem_free(c->heard_ns);
+    plan_free(&c->plan);
+    plan_free(&c->next);
+    *c = (coordinator){0};
+}
+
+static void add(coordinator_effects *effects, coordinator_effect effect)
+{
+    assert(effects->count < COORDINATOR_MOST_EFFECTS);
+    effects->items[effects->count++] = effect;
+}
+
+static int64_t goal(const coordinator *c) { return c->epoch * c->options.rounds_per_epoch; }
+
+static bool works(const coordinator *c, size_t i)
+{
+    return c->present[i] && c->plan.parent[i] != PLAN_NONE;
+}
+
+static bool all_workers(const coordinator *c, const bool *flag)
+{
+    for (size_t i = 0; i < c->options.node_count; i++)
+        if (works(c, i) && !flag[i])
+            return false;
+    return true;
+}
+
+static void end(coordinator *c, coordinator_effects *effects, coordinator_effect_kind kind,
+                coordinator_why why)
+{
+    c->phase = COORDINATOR_ENDED;
+    add(effects, (coordinator_effect){.kind = kind, .why = why, .round = c->committed_round});
+}
+
+static void want_plan(coordinator *c, coordinator_effects *effects, coordinator_why why)
+{
+    for (size_t i = 0; i < c->options.node_count; i++)
+        if (c->present[i]) {
+            c->phase = COORDINATOR_PLANNING;
+            c->stale = false;
+            add(effects, (coordinator_effect){.kind = COORDINATOR_WANT_PLAN, .why = why});
+            return;
+        }
+    end(c, effects, COORDINATOR_FAIL, COORDINATOR_NOBODY_LEFT);
+}
+
+static void begin_epoch(coordinator *c, coordinator_effects *effects)
+{
+    c->phase = COORDINATOR_TRAINING;
+    c->epoch_begun = true;
+    memset(c->done, 0, c->options.node_count * sizeof *c->done);
+    add(effects, (coordinator_effect){.kind = COORDINATOR_EPOCH_BEGUN, .index = (size_t)c->epoch});
+    add(effects, (coordinator_effect){.kind = COORDINATOR_ALLOW, .round = goal(c)});
+}
+
+/* Goes on when all that the present phase waits for is there. */
+static void advance(coordinator *c, coordinator_effects *effects)
+{
+    if (c->phase == COORDINATOR_STARTING && all_workers(c, c->ready))
+        begin_epoch(c, effects);
+    if (c->phase == COORDINATOR_TRAINING && c->committed_round >= goal(c) &&
+        all_workers(c, c->done)) {
+        c->phase = COORDINATOR_SAVING;
+        add(effects, (coordinator_effect){
+                         .kind = COORDINATOR_SAVE, .round = goal(c), .index = (size_t)c->epoch});
+    }
+}
+
+static void joined(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
+{
+    if (c->phase != COORDINATOR_GATHERING)
+        return;
+    c->present[event->node] = c->joined[event->node] = true;
+    for (size_t i = 0; i < c->options.node_count; i++)
+        if (!c->joined[i])
+            return;
+    want_plan(c, effects, COORDINATOR_FIRST);
+}
+
+static void lost(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
+{
+    size_t node = (size_t)event->node;
+    switch (c->phase) {
+    case COORDINATOR_ENDED:
+        return;
+    case COORDINATOR_GATHERING:
+        c->present[node] = false;
+        c->joined[node] = true;
+        for (size_t i = 0; i < c->options.node_count; i++)
+            if (!c->joined[i])
+                return;
+        want_plan(c, effects, COORDINATOR_FIRST);
+        return;
+    case COORDINATOR_PLANNING:
+    case COORDINATOR_MOVING:
+    case COORDINATOR_COMMITTING:
+    case COORDINATOR_SAVING:
+        c->stale |= c->present[node];
+        c->present[node] = false;
+        return;
+    case COORDINATOR_STARTING:
+    case COORDINATOR_TRAINING:
+        if (c->present[node]) {
+            c->present[node] = false;
+            want_plan(c, effects, COORDINATOR_REPAIR);
+        }
+        return;
+    }
+}
+
+static void tick(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
+{
+    if (c->options.silent_after_ns == 0 || c->phase == COORDINATOR_GATHERING)
+        return;
+    /* A step has room for a few dozen effects; who is left over is found at the next tick. */
+    size_t most = COORDINATOR_MOST_EFFECTS / 4;
+    for (size_t i = 0; i < c->options.node_count && effects->count < most; i++) {
+        if (!c->present[i] || event->now_ns - c->heard_ns[i] < c->options.silent_after_ns)
+            continue;
+        add(effects, (coordinator_effect){.kind = COORDINATOR_EXPEL, .node = (int32_t)i});
+        lost(c, &(coordinator_event){.kind = COORDINATOR_LOST, .node = (int32_t)i}, effects);
+    }
+}
+
+static void move_on(coordinator *c, coordinator_effects *effects)
+{
+    if (c->next_move < c->move_count) {
+        c->phase = COORDINATOR_MOVING;
+        c->moved = true;
+        add(effects, (coordinator_effect){.kind = COORDINATOR_MOVE, .index = c->next_move++});
+        return;
+    }
+    c->phase = COORDINATOR_COMMITTING;
+    add(effects,
+        (coordinator_effect){.kind = COORDINATOR_COMMIT, .generation = c->next.generation});
+}
+
+static void keep_plan(coordinator *c, coordinator_effects *effects)
+{
+    c->phase = c->epoch_begun ? COORDINATOR_TRAINING : COORDINATOR_STARTING;
+    advance(c, effects);
+}
+
+static edgeps_err planned(coordinator *c, const coordinator_event *event,
+                          coordinator_effects *effects)
+{
+    if (c->phase != COORDINATOR_PLANNING)
+        return EDGEPS_OK;
+    if (c->stale) {
+        want_plan(c, effects, COORDINATOR_REPAIR);
+        return EDGEPS_OK;
+    }
+    bool same = event->plan->generation == c->plan.generation;
+    if (same && !c->moved) {
+        keep_plan(c, effects);
+        return EDGEPS_OK;
+    }
+    plan copy;
+    edgeps_err err = plan_copy(event->plan, &copy);
+    if (err)
+        return err;
+    copy.generation += same; /* announced anew, so that frozen servers go on */
+    plan_free(&c->next);
+    c->next = copy;
+    c->move_count = event->move_count;
+    c->next_move = 0;
+    c->restored_round = event->restored_round;
+    move_on(c, effects);
+    return EDGEPS_OK;
+}
+
+static void moved(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
+{
+    if (c->phase != COORDINATOR_MOVING)
+        return;
+    c->failed_moves = event->ok ? 0 : c->failed_moves + 1;
+    if (c->failed_moves >= MOST_FAILED_MOVES)
+        end(c, effects, COORDINATOR_FAIL, COORDINATOR_CANNOT_MOVE);
+    else if (c->stale || !event->ok)
+        want_plan(c, effects, COORDINATOR_REPAIR);
+    else
+        move_on(c, effects);
+}
+
+/* The parameters are those of an earlier round: its epoch's successor runs again. */
+static void go_back(coordinator *c)
+{
+    c->committed_round = c->restored_round;
+    c->epoch = c->restored_round / c->options.rounds_per_epoch + 1;
+    c->epoch_begun = false;
+}
+
+static void committed(coordinator *c, coordinator_effects *effects)
+{
+    if (c->phase != COORDINATOR_COMMITTING)
+        return;
+    plan in_force = c->next;
+    c->next = c->plan;
+    c->plan = in_force;
+    memset(c->ready, 0, c->options.node_count * sizeof *c->ready);
+    c->moved = false;
+    bool forget = c->restored_round != NOT_RESTORED;
+    if (forget)
+        go_back(c);
+    add(effects, (coordinator_effect){.kind = COORDINATOR_ANNOUNCE,
+                                      .generation = c->plan.generation,
+                                      .forget = forget});
+    if (c->stale) {
+        want_plan(c, effects, COORDINATOR_REPAIR);
+        return;
+    }
+    c->phase = COORDINATOR_STARTING;
+    if (c->epoch_begun) {
+        c->phase = COORDINATOR_TRAINING;
+        add(effects, (coordinator_effect){.kind = COORDINATOR_ALLOW, .round = goal(c)});
+    }
+    advance(c, effects);
+}
+
+static void saved(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
+{
+    if (c->phase != COORDINATOR_SAVING)
+        return;
+    if (!event->ok) {
+        if (c->stale)
+            want_plan(c, effects, COORDINATOR_REPAIR);
+        else
+            end(c, effects, COORDINATOR_FAIL, COORDINATOR_CANNOT_SAVE);
+        return;
+    }
+    add(effects, (coordinator_effect){.kind = COORDINATOR_EPOCH_ENDED, .index = (size_t)c->epoch});
+    c->epoch_begun = false;
+    if (c->epoch == c->options.epochs) {
+        end(c, effects, COORDINATOR_FINISH, COORDINATOR_NEXT_EPOCH);
+        return;
+    }
+    c->epoch++;
+    want_plan(c, effects, c->stale ? COORDINATOR_REPAIR : COORDINATOR_NEXT_EPOCH);
+}
+
+edgeps_err coordinator_step(coordinator *c, const coordinator_event *event,
+                            coordinator_effects *effects)
+{
+    bool of_node = event->kind == COORDINATOR_JOINED || event->kind == COORDINATOR_LOST ||
+                   event->kind == COORDINATOR_HEARD || event->kind == COORDINATOR_READY ||
+                   event->kind == COORDINATOR_DONE;
+    if (of_node && (event->node < 0 || (size_t)event->node >= c->options.node_count))
+        return EDGEPS_OK;
+    switch (event->kind) {
+    case COORDINATOR_JOINED:
+        c->heard_ns[event->node] = event->now_ns;
+        joined(c, event, effects);
+        return EDGEPS_OK;
+    case COORDINATOR_LOST:
+        lost(c, event, effects);
+        return EDGEPS_OK;
+    case COORDINATOR_HEARD:
+        c->heard_ns[event->node] = event->now_ns;
+        return EDGEPS_OK;
+    case COORDINATOR_TICK:
+        tick(c, event, effects);
+        return EDGEPS_OK;
+    case COORDINATOR_PLANNED:
+        return planned(c, event, effects);
+    case COORDINATOR_NO_PLAN:
+        if (c->phase == COORDINATOR_PLANNING && c->stale)
+            want_plan(c, effects, COORDINATOR_REPAIR);
+        else if (c->phase == COORDINATOR_PLANNING)
+            end(c, effects, COORDINATOR_FAIL, COORDINATOR_IMPOSSIBLE);
+        return EDGEPS_OK;
+    case COORDINATOR_MOVED:
+        moved(c, event, effects);
+        return EDGEPS_OK;
+    case COORDINATOR_COMMITTED:
+        committed(c, effects);
+        return EDGEPS_OK;
+    case COORDINATOR_READY:
+        c->ready[event->node] |= event->generation == c->plan.generation;
+        advance(c, effects);
+        return EDGEPS_OK;
+    case COORDINATOR_ROUND:
+        if (event->generation == c->plan.generation && event->round > c->committed_round)
+            c->committed_round = event->round;
+        advance(c, effects);
+        return EDGEPS_OK;
+    case COORDINATOR_DONE:
+        c->done[event->node] |= c->epoch_begun && event->round >= goal(c);
+        advance(c, effects);
+        return EDGEPS_OK;
+    case COORDINATOR_SAVED:
+        saved(c, event, effects);
+        return EDGEPS_OK;
+    }
+    return EDGEPS_OK;
+}

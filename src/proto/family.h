@@ -1,0 +1,64 @@
+/* What local and global server have in common: the children of a server, who of them is attached,
+ * and the sums of what they pushed. Private to proto. */
+#ifndef EDGEPS_PROTO_FAMILY_H
+#define EDGEPS_PROTO_FAMILY_H
+
+#include "proto/proto.h"
+#include "proto/versions.h"
+
+/* The sum of one chunk that is being gathered, or that waits for the parent. */
+typedef struct family_sum {
+    int64_t round;
+    int64_t arrived; /* children in it */
+    double weight;
+    bool added; /* the additions are done */
+} family_sum;
+
+/* A child that asked for a generation which is not here yet. */
+typedef struct family_guest {
+    int32_t node;
+    uint64_t generation;
+    int64_t version;
+} family_guest;
+
+typedef struct family {
+    uint64_t generation;
+    int64_t chunk_count;
+    size_t child_count;
+    int32_t *child; /* nodes */
+    bool *attached; /* per child */
+    int64_t *got;   /* child x chunk: the last round taken in this generation */
+    family_sum *sums;
+    family_guest *guests;
+    size_t guest_count;
+} family;
+
+edgeps_err family_make(int64_t chunk_count, family *out);
+void family_free(family *f);
+
+/* A new generation: these are the children, all partial sums are dropped, and guests that waited
+ * for it are let in (`have`: versions of the parameters here). */
+edgeps_err family_plan(family *f, uint64_t generation, const int32_t *children, size_t count,
+                       const versions *have, proto_effects *effects);
+
+/* A node asks to attach: accepted and sent the chunks that are newer than its own, refused, or kept
+ * waiting until its generation is here. */
+edgeps_err family_attach(family *f, const proto_event *event, const versions *have,
+                         proto_effects *effects);
+
+/* A child's edge broke; what it delivered stays counted. */
+void family_lost(family *f, int32_t node);
+
+/* A child delivered a chunk: taken, or dropped with the reason; the last child's brings
+ * PROTO_SUM. */
+edgeps_err family_pushed(family *f, const proto_event *event, const versions *have,
+                         proto_effects *effects);
+
+/* Marks the sum as added; NULL when the event is of a sum that no longer counts. */
+family_sum *family_summed(family *f, const proto_event *event, const versions *have);
+
+/* Sends a chunk of the parameters to every attached child. */
+edgeps_err family_send_down(const family *f, int64_t chunk, int64_t version,
+                            proto_effects *effects);
+
+#endif

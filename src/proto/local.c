@@ -1,0 +1,123 @@
+#include "proto/local.h"
+
+edgeps_err local_make(int64_t chunk_count, local *out)
+{
+    local l = {.parent = PROTO_NO_NODE};
+    edgeps_err err = versions_make(chunk_count, &l.have);
+    if (!err)
+        err = family_make(chunk_count, &l.family);
+    if (err) {
+        versions_free(&l.have);
+        return err;
+    }
+    *out = l;
+    return EDGEPS_OK;
+}
+
+void local_free(local *l)
+{
+    versions_free(&l->have);
+    family_free(&l->family);
+}
+
+void local_restore(local *l, const int64_t *chunk_versions)
+{
+    versions_set(&l->have, chunk_versions);
+}
+
+static edgeps_err connect(const local *l, proto_effects *effects)
+{
+    return proto_effects_add(effects, (proto_effect){.kind = PROTO_CONNECT,
+                                                     .node = l->parent,
+                                                     .generation = l->family.generation,
+                                                     .round = versions_lowest(&l->have)});
+}
+
+edgeps_err local_plan(local *l, uint64_t generation, int32_t global, const int32_t *children,
+                      size_t count, bool forget, proto_effects *effects)
+{
+    if (generation <= l->family.generation)
+        return EDGEPS_OK;
+    edgeps_err err = EDGEPS_OK;
+    if (l->parent != PROTO_NO_NODE)
+        err = proto_effects_add(effects, (proto_effect){.kind = PROTO_DISCONNECT});
+    l->attached = false;
+    l->parent = count ? global : PROTO_NO_NODE;
+    if (forget || !count)
+        versions_fill(&l->have, PROTO_NOTHING);
+    if (!err)
+        err = family_plan(&l->family, generation, children, count, &l->have, effects);
+    if (!err && count)
+        err = connect(l, effects);
+    return err;
+}
+
+static edgeps_err send_up(const local *l, int64_t chunk, proto_effects *effects)
+{
+    const family_sum *sum = &l->family.sums[chunk];
+    return proto_effects_add(effects, (proto_effect){.kind = PROTO_SEND_UP,
+                                                     .generation = l->family.generation,
+                                                     .round = sum->round,
+                                                     .chunk = chunk,
+                                                     .weight = sum->weight});
+}
+
+/* Every sum that is complete but not applied goes up (again). */
+static edgeps_err attached(local *l, const proto_event *event, proto_effects *effects)
+{
+    if (event->generation != l->family.generation || l->attached)
+        return EDGEPS_OK;
+    l->attached = true;
+    edgeps_err err = EDGEPS_OK;
+    for (int64_t c = 0; !err && c < l->have.count; c++)
+        if (l->family.sums[c].added && l->family.sums[c].round > l->have.of[c])
+            err = send_up(l, c, effects);
+    return err;
+}
+
+static edgeps_err pulled(local *l, const proto_event *event, proto_effects *effects)
+{
+    proto_effect drop = {.kind = PROTO_DROP, .chunk = event->chunk, .round = event->round};
+    if (event->generation != l->family.generation)
+        drop.why = PROTO_OLD_GENERATION;
+    else if (!l->attached)
+        drop.why = PROTO_NOT_ATTACHED;
+    else if (event->chunk < 0 || event->chunk >= l->have.count)
+        drop.why = PROTO_BAD_CHUNK;
+    else if (event->round <= l->have.of[event->chunk])
+        drop.why = PROTO_REPEATED;
+    else {
+        versions_raise(&l->have, event->chunk, event->round);
+        edgeps_err err = proto_effects_add(
+            effects,
+            (proto_effect){.kind = PROTO_STORE, .chunk = event->chunk, .round = event->round});
+        return err ? err : family_send_down(&l->family, event->chunk, event->round, effects);
+    }
+    return proto_effects_add(effects, drop);
+}
+
+edgeps_err local_step(local *l, const proto_event *event, proto_effects *effects)
+{
+    switch (event->kind) {
+    case PROTO_ATTACH:
+        return family_attach(&l->family, event, &l->have, effects);
+    case PROTO_ATTACHED:
+        return attached(l, event, effects);
+    case PROTO_CHILD_LOST:
+        family_lost(&l->family, event->node);
+        return EDGEPS_OK;
+    case PROTO_PARENT_LOST:
+        l->attached = false;
+        return l->parent == PROTO_NO_NODE ? EDGEPS_OK : connect(l, effects);
+    case PROTO_PUSHED:
+        return family_pushed(&l->family, event, &l->have, effects);
+    case PROTO_PULLED:
+        return pulled(l, event, effects);
+    case PROTO_SUMMED:
+        if (family_summed(&l->family, event, &l->have) && l->attached)
+            return send_up(l, event->chunk, effects);
+        return EDGEPS_OK;
+    default:
+        return EDGEPS_OK;
+    }
+}

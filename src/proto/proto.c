@@ -1,0 +1,36 @@
+#include "proto/proto.h"
+
+#include "base/mem.h"
+
+const char *proto_why_text(proto_why why)
+{
+    static const char *const texts[] = {
+        [PROTO_OLD_GENERATION] = "of another generation",
+        [PROTO_NOT_ATTACHED] = "from an edge that is not attached",
+        [PROTO_ALREADY_APPLIED] = "of a round that is already applied",
+        [PROTO_REPEATED] = "repeated",
+        [PROTO_BAD_CHUNK] = "of no such chunk",
+        [PROTO_NOT_A_CHILD] = "from a node that is no child in this plan",
+    };
+    return texts[why];
+}
+
+edgeps_err proto_effects_add(proto_effects *effects, proto_effect effect)
+{
+    if (effects->count == effects->room) {
+        size_t room = effects->room ? 2 * effects->room : 32;
+        proto_effect *items = mem_resize(effects->items, room, sizeof *items);
+        if (!items)
+            return EDGEPS_NOMEM;
+        effects->items = items;
+        effects->room = room;
+    }
+    effects->items[effects->count++] = effect;
+    return EDGEPS_OK;
+}
+
+void proto_effects_free(proto_effects *effects)
+{
+    mem_free(effects->items);
+    *effects = (proto_effects){0};
+}

@@ -1,0 +1,158 @@
+#include "proto/worker.h"
+
+edgeps_err worker_make(int64_t chunk_count, worker *out)
+{
+    worker w = {.parent = PROTO_NO_NODE};
+    edgeps_err err = versions_make(chunk_count, &w.have);
+    if (!err)
+        *out = w;
+    return err;
+}
+
+void worker_free(worker *w) { versions_free(&w->have); }
+
+static edgeps_err connect(worker *w, proto_effects *effects)
+{
+    if (w->parent == PROTO_NO_NODE)
+        return EDGEPS_OK;
+    if (w->forget) {
+        versions_fill(&w->have, PROTO_NOTHING);
+        w->state = WORKER_IDLE;
+        w->forget = false;
+    }
+    return proto_effects_add(effects, (proto_effect){.kind = PROTO_CONNECT,
+                                                     .node = w->parent,
+                                                     .generation = w->generation,
+                                                     .round = versions_lowest(&w->have)});
+}
+
+edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, bool forget,
+                       proto_effects *effects)
+{
+    if (generation <= w->generation)
+        return EDGEPS_OK;
+    edgeps_err err = EDGEPS_OK;
+    if (w->parent != PROTO_NO_NODE)
+        err = proto_effects_add(effects, (proto_effect){.kind = PROTO_DISCONNECT});
+    w->generation = generation;
+    w->parent = parent;
+    w->attached = w->said_ready = false;
+    w->forget |= forget;
+    /* While a gradient is computed the parameters are being read: forgetting waits for its end. */
+    if (!err && !(w->forget && w->state == WORKER_COMPUTING))
+        err = connect(w, effects);
+    return err;
+}
+
+/* Pushes every chunk that does not have this round's update yet. */
+static edgeps_err push(worker *w, proto_effects *effects)
+{
+    edgeps_err err = EDGEPS_OK;
+    for (int64_t c = 0; !err && c < w->have.count; c++)
+        if (w->have.of[c] < w->round)
+            err = proto_effects_add(effects, (proto_effect){.kind = PROTO_SEND_UP,
+                                                            .generation = w->generation,
+                                                            .round = w->round,
+                                                            .chunk = c,
+                                                            .weight = w->weight});
+    return err;
+}
+
+static edgeps_err say_ready(worker *w, proto_effects *effects)
+{
+    bool can_go_on =
+        w->state != WORKER_IDLE || (versions_agree(&w->have) && w->have.top != PROTO_NOTHING);
+    if (w->said_ready || !w->attached || !can_go_on)
+        return EDGEPS_OK;
+    w->said_ready = true;
+    return proto_effects_add(effects,
+                             (proto_effect){.kind = PROTO_READY, .generation = w->generation});
+}
+
+static edgeps_err start_round(worker *w, proto_effects *effects)
+{
+    bool whole = versions_agree(&w->have) && w->have.top != PROTO_NOTHING;
+    if (w->state != WORKER_IDLE || !w->attached || !whole || w->have.top >= w->allowed)
+        return EDGEPS_OK;
+    w->state = WORKER_COMPUTING;
+    w->round = w->have.top + 1;
+    return proto_effects_add(effects, (proto_effect){.kind = PROTO_COMPUTE, .round = w->round});
+}
+
+static edgeps_err attached(worker *w, const proto_event *event, proto_effects *effects)
+{
+    if (event->generation != w->generation || w->attached)
+        return EDGEPS_OK;
+    w->attached = true;
+    edgeps_err err = w->state == WORKER_PUSHING ? push(w, effects) : EDGEPS_OK;
+    if (!err)
+        err = say_ready(w, effects);
+    return err ? err : start_round(w, effects);
+}
+
+static edgeps_err computed(worker *w, const proto_event *event, proto_effects *effects)
+{
+    if (w->state != WORKER_COMPUTING || event->round != w->round)
+        return EDGEPS_OK;
+    w->state = WORKER_PUSHING;
+    w->weight = event->weight;
+    if (w->forget)
+        return connect(w, effects);
+    return w->attached ? push(w, effects) : EDGEPS_OK;
+}
+
+static edgeps_err drop(proto_why why, proto_effects *effects)
+{
+    return proto_effects_add(effects, (proto_effect){.kind = PROTO_DROP, .why = why});
+}
+
+static edgeps_err round_done(worker *w, proto_effects *effects)
+{
+    bool finished = w->state == WORKER_PUSHING && w->have.top >= w->round;
+    if (finished)
+        w->state = WORKER_IDLE;
+    edgeps_err err = say_ready(w, effects);
+    if (!err && finished)
+        err = proto_effects_add(effects,
+                                (proto_effect){.kind = PROTO_ROUND_DONE, .round = w->have.top});
+    return err ? err : start_round(w, effects);
+}
+
+static edgeps_err pulled(worker *w, const proto_event *event, proto_effects *effects)
+{
+    if (event->generation != w->generation)
+        return drop(PROTO_OLD_GENERATION, effects);
+    if (!w->attached)
+        return drop(PROTO_NOT_ATTACHED, effects);
+    if (event->chunk < 0 || event->chunk >= w->have.count)
+        return drop(PROTO_BAD_CHUNK, effects);
+    if (event->round <= w->have.of[event->chunk] || w->state == WORKER_COMPUTING)
+        return drop(PROTO_REPEATED, effects);
+    edgeps_err err = proto_effects_add(
+        effects, (proto_effect){.kind = PROTO_STORE, .round = event->round, .chunk = event->chunk});
+    versions_raise(&w->have, event->chunk, event->round);
+    if (!err && versions_agree(&w->have))
+        err = round_done(w, effects);
+    return err;
+}
+
+edgeps_err worker_step(worker *w, const proto_event *event, proto_effects *effects)
+{
+    switch (event->kind) {
+    case PROTO_ATTACHED:
+        return attached(w, event, effects);
+    case PROTO_PARENT_LOST:
+        w->attached = false;
+        return connect(w, effects);
+    case PROTO_PULLED:
+        return pulled(w, event, effects);
+    case PROTO_COMPUTED:
+        return computed(w, event, effects);
+    case PROTO_ALLOWED:
+        if (event->round > w->allowed)
+            w->allowed = event->round;
+        return start_round(w, effects);
+    default:
+        return EDGEPS_OK;
+    }
+}

@@ -1,0 +1,39 @@
+/* The worker: computes the gradient of a round, pushes it to its local server chunk by chunk, and
+ * goes on when every chunk of the round's parameters is back. */
+#ifndef EDGEPS_PROTO_WORKER_H
+#define EDGEPS_PROTO_WORKER_H
+
+#include "proto/proto.h"
+#include "proto/versions.h"
+
+typedef enum worker_state {
+    WORKER_IDLE,      /* waits for parameters or for leave to run */
+    WORKER_COMPUTING, /* the gradient of `round` is being computed; parameters must not change */
+    WORKER_PUSHING,   /* holds the gradient of `round` */
+} worker_state;
+
+typedef struct worker {
+    worker_state state;
+    uint64_t generation;
+    int32_t parent; /* PROTO_NO_NODE: not in the plan */
+    bool attached;
+    bool said_ready; /* in this generation */
+    bool forget;     /* drop parameters and gradient once the computation under way is over */
+    int64_t round;
+    int64_t allowed;
+    double weight;
+    versions have;
+} worker;
+
+edgeps_err worker_make(int64_t chunk_count, worker *out);
+void worker_free(worker *w);
+
+/* The plan of a new generation gives the worker its local server, or PROTO_NO_NODE. `forget`: the
+ * parameters went back to a checkpoint, what is held here is worthless. Plans that are not newer
+ * are ignored. */
+edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, bool forget,
+                       proto_effects *effects);
+
+edgeps_err worker_step(worker *w, const proto_event *event, proto_effects *effects);
+
+#endif
