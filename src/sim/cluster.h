@@ -1,0 +1,114 @@
+/* The virtual cluster: nodes with their machines and virtual buffers, the agenda of what happens
+ * when, and the books against which every applied sum is checked. Private to sim. */
+#ifndef EDGEPS_SIM_CLUSTER_H
+#define EDGEPS_SIM_CLUSTER_H
+
+#include "base/heap.h"
+#include "base/rng.h"
+#include "proto/coordinator.h"
+#include "proto/global.h"
+#include "proto/local.h"
+#include "proto/worker.h"
+#include "sim/sim.h"
+#include "sim/wires.h"
+
+typedef enum cluster_role { CLUSTER_WORKER, CLUSTER_LOCAL, CLUSTER_GLOBAL } cluster_role;
+
+typedef enum agenda_kind {
+    AGENDA_ROLE,        /* `event` for `role` of `node` */
+    AGENDA_CONNECT,     /* the child of `edge` tries to attach: `event` */
+    AGENDA_PLAN,        /* announcement `index` reaches `node` */
+    AGENDA_ALLOW,       /* leave to run up to `event.round` reaches `node` */
+    AGENDA_COORDINATOR, /* `report` for the coordinator */
+    AGENDA_MOVED,       /* the state of the global server has arrived at `node` */
+    AGENDA_FAULT,       /* `index` */
+} agenda_kind;
+
+typedef struct agenda_item {
+    agenda_kind kind;
+    cluster_role role;
+    int32_t node;
+    uint32_t edge;
+    uint64_t wanted; /* AGENDA_CONNECT: counts only while the edge is still wanted so */
+    size_t index;
+    proto_event event;
+    coordinator_event report;
+} agenda_item;
+
+/* Virtual buffers have one number per chunk. */
+typedef struct cluster_node {
+    bool alive;
+    worker worker;
+    local local;
+    global global;
+    uint64_t *worker_parameters;
+    uint64_t *local_parameters;
+    uint64_t *local_sum;
+    uint64_t *global_parameters;
+    uint64_t *global_sum;
+    double local_busy_s; /* until when the server's additions take */
+    double global_busy_s;
+} cluster_node;
+
+typedef struct announcement {
+    plan plan;
+    bool forget;
+} announcement;
+
+typedef struct cluster {
+    const problem *p;
+    const sim_options *options;
+    edgeps_diag *diag;
+    int64_t chunk_count;
+    double now_s;
+    double begun_s; /* of the first epoch; negative before */
+    rng random;
+    wires *wires;
+    coordinator coordinator;
+    cluster_node *nodes;
+    uint64_t *wanted; /* per edge: grows whenever the child's wish changes */
+    announcement *announcements;
+    size_t announcement_count;
+    heap agenda;
+    agenda_item *items;
+    size_t item_count;
+    plan moving;     /* the plan whose moves are under way */
+    uint64_t *saved; /* the checkpoint's parameters */
+    int64_t saved_round;
+    uint64_t **history; /* per round: parameters of all chunks */
+    int64_t history_rounds;
+    double *round_end_s;
+    bool ended;
+    edgeps_err outcome;
+    sim_result result;
+    proto_effects effects; /* of the step being carried out */
+} cluster;
+
+edgeps_err cluster_make(const problem *p, const sim_options *options, edgeps_diag *diag,
+                        cluster *out);
+void cluster_free(cluster *c);
+
+edgeps_err cluster_at(cluster *c, double time_s, agenda_item item);
+
+/* Next item due at or before `time_s`. */
+bool cluster_due(cluster *c, double time_s, agenda_item *out);
+
+/* Lets one machine take an event and carries out what it answers; `payload`: of the chunk that
+ * arrived, if one did. (roles.c) */
+edgeps_err roles_step(cluster *c, size_t node, cluster_role role, const proto_event *event,
+                      uint64_t payload);
+edgeps_err roles_plan(cluster *c, size_t node, const announcement *news);
+edgeps_err roles_connect(cluster *c, const agenda_item *item);
+edgeps_err roles_arrive(cluster *c, const wires_arrival *arrival);
+
+/* The number that stands for a worker's gradient of a chunk, and for initial parameters. */
+uint64_t roles_gradient(const cluster *c, size_t node, int64_t round, int64_t chunk);
+uint64_t roles_initial(const cluster *c, int64_t chunk);
+
+/* Lets the coordinator take an event and carries out what it answers. (control.c) */
+edgeps_err control_step(cluster *c, const coordinator_event *event);
+edgeps_err control_report(cluster *c, double delay_s, coordinator_event event);
+edgeps_err control_moved(cluster *c, size_t node);
+edgeps_err control_fault(cluster *c, const sim_fault *fault);
+
+#endif

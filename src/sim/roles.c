@@ -1,0 +1,331 @@
+#include "sim/cluster.h"
+
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    rng r = rng_make(a, b);
+    return rng_next(&r);
+}
+
+uint64_t roles_gradient(const cluster *c, size_t node, int64_t round, int64_t chunk)
+{
+    return mix(mix(c->options->seed + node, (uint64_t)round), (uint64_t)chunk);
+}
+
+uint64_t roles_initial(const cluster *c, int64_t chunk)
+{
+    return mix(c->options->seed, ~(uint64_t)chunk);
+}
+
+static double samples_of(size_t node) { return (double)(node + 1); }
+
+static uint32_t edge_of(const cluster *c, size_t node, cluster_role child_role)
+{
+    return (uint32_t)(child_role == CLUSTER_WORKER ? node : c->p->count + node);
+}
+
+static edgeps_err broken(const cluster *c, const char *what, size_t node, int64_t round,
+                         int64_t chunk)
+{
+    return diag_fail(c->diag, EDGEPS_INTERNAL,
+                     "%s: node %s, round %" PRId64 ", chunk %" PRId64 ", at %.6f s, seed %" PRIu64,
+                     what, c->p->nodes[node].name, round, chunk, c->now_s, c->options->seed);
+}
+
+static const plan *plan_of_generation(const cluster *c, uint64_t generation)
+{
+    for (size_t k = c->announcement_count; k-- > 0;)
+        if (c->announcements[k].plan.generation == generation)
+            return &c->announcements[k].plan;
+    return NULL;
+}
+
+/* An applied sum holds each worker of the plan exactly once. */
+static edgeps_err check_sum(const cluster *c, size_t node, const proto_effect *effect)
+{
+    const cluster_node *n = &c->nodes[node];
+    const plan *pl = plan_of_generation(c, n->global.family.generation);
+    uint64_t sum = 0;
+    double weight = 0;
+    for (size_t i = 0; pl && i < pl->count; i++) {
+        if (pl->parent[i] == PLAN_NONE)
+            continue;
+        sum += roles_gradient(c, i, effect->round, effect->chunk);
+        weight += samples_of(i);
+    }
+    if (!pl || sum != n->global_sum[effect->chunk] || weight != effect->weight)
+        return broken(c, "a gradient was lost or counted twice", node, effect->round,
+                      effect->chunk);
+    return EDGEPS_OK;
+}
+
+static edgeps_err apply(cluster *c, size_t node, const proto_effect *effect)
+{
+    edgeps_err err = check_sum(c, node, effect);
+    if (err)
+        return err;
+    cluster_node *n = &c->nodes[node];
+    uint64_t *parameter = &n->global_parameters[effect->chunk];
+    *parameter = mix(*parameter, n->global_sum[effect->chunk]);
+    c->history[effect->round][effect->chunk] = *parameter;
+    return EDGEPS_OK;
+}
+
+/* A gradient of a round is computed on exactly the parameters that the round before left. */
+static edgeps_err compute(cluster *c, size_t node, const proto_effect *effect)
+{
+    for (int64_t k = 0; k < c->chunk_count; k++)
+        if (c->nodes[node].worker_parameters[k] != c->history[effect->round - 1][k])
+            return broken(c, "a worker computes on wrong parameters", node, effect->round, k);
+    agenda_item item = {
+        .kind = AGENDA_ROLE,
+        .role = CLUSTER_WORKER,
+        .node = (int32_t)node,
+        .event = {.kind = PROTO_COMPUTED, .round = effect->round, .weight = samples_of(node)}};
+    return cluster_at(c, c->now_s + c->p->nodes[node].compute_s, item);
+}
+
+static edgeps_err sum(cluster *c, size_t node, cluster_role role, const proto_effect *effect)
+{
+    cluster_node *n = &c->nodes[node];
+    double *busy_s = role == CLUSTER_LOCAL ? &n->local_busy_s : &n->global_busy_s;
+    double bytes =
+        (double)effect->node * (double)job_chunk_payload_bytes(&c->p->job, effect->chunk);
+    double start_s = *busy_s > c->now_s ? *busy_s : c->now_s;
+    *busy_s = start_s + bytes / c->p->nodes[node].sum_bytes_per_s;
+    agenda_item item = {.kind = AGENDA_ROLE,
+                        .role = role,
+                        .node = (int32_t)node,
+                        .event = {.kind = PROTO_SUMMED,
+                                  .generation = effect->generation,
+                                  .round = effect->round,
+                                  .chunk = effect->chunk}};
+    return cluster_at(c, *busy_s, item);
+}
+
+static edgeps_err send_chunk(cluster *c, size_t node, cluster_role role, const proto_effect *effect)
+{
+    cluster_node *n = &c->nodes[node];
+    bool up = effect->kind == PROTO_SEND_UP;
+    wires_message m = {.event = {.kind = up ? PROTO_PUSHED : PROTO_PULLED,
+                                 .node = (int32_t)node,
+                                 .generation = effect->generation,
+                                 .round = effect->round,
+                                 .chunk = effect->chunk,
+                                 .weight = effect->weight},
+                       .bytes = (double)job_chunk_wire_bytes(&c->p->job, effect->chunk)};
+    if (up) {
+        m.payload = role == CLUSTER_WORKER ? roles_gradient(c, node, effect->round, effect->chunk)
+                                           : n->local_sum[effect->chunk];
+        return wires_send(c->wires, edge_of(c, node, role), WIRES_UP, m);
+    }
+    bool from_local = role == CLUSTER_LOCAL;
+    m.payload = (from_local ? n->local_parameters : n->global_parameters)[effect->chunk];
+    cluster_role child = from_local ? CLUSTER_WORKER : CLUSTER_LOCAL;
+    return wires_send(c->wires, edge_of(c, (size_t)effect->node, child), WIRES_DOWN, m);
+}
+
+static edgeps_err want_edge(cluster *c, size_t node, cluster_role role, const proto_effect *effect)
+{
+    uint32_t edge = edge_of(c, node, role);
+    c->wanted[edge]++;
+    wires_close(c->wires, edge);
+    agenda_item item = {.kind = AGENDA_CONNECT,
+                        .role = role,
+                        .node = effect->node,
+                        .edge = edge,
+                        .wanted = c->wanted[edge],
+                        .event = {.kind = PROTO_ATTACH,
+                                  .node = (int32_t)node,
+                                  .generation = effect->generation,
+                                  .round = effect->round}};
+    return cluster_at(c, c->now_s, item);
+}
+
+static edgeps_err end_edge(cluster *c, size_t node, cluster_role role)
+{
+    uint32_t edge = edge_of(c, node, role);
+    c->wanted[edge]++;
+    if (!wires_is_open(c->wires, edge))
+        return EDGEPS_OK;
+    agenda_item item = {.kind = AGENDA_ROLE,
+                        .role = role == CLUSTER_WORKER ? CLUSTER_LOCAL : CLUSTER_GLOBAL,
+                        .node = wires_parent(c->wires, edge),
+                        .event = {.kind = PROTO_CHILD_LOST, .node = (int32_t)node}};
+    wires_close(c->wires, edge);
+    return cluster_at(c, c->now_s, item);
+}
+
+/* The parent ends the edge of a child: the child learns that it lost its parent. */
+static edgeps_err refuse(cluster *c, cluster_role role, const proto_effect *effect)
+{
+    cluster_role child = role == CLUSTER_LOCAL ? CLUSTER_WORKER : CLUSTER_LOCAL;
+    wires_close(c->wires, edge_of(c, (size_t)effect->node, child));
+    agenda_item item = {.kind = AGENDA_ROLE,
+                        .role = child,
+                        .node = effect->node,
+                        .event = {.kind = PROTO_PARENT_LOST}};
+    double retry_s = c->options->reconnect_s > 0 ? c->options->reconnect_s : 0.01;
+    return cluster_at(c, c->now_s + retry_s, item);
+}
+
+static edgeps_err round_done(cluster *c, size_t node, cluster_role role, const proto_effect *effect)
+{
+    int64_t rounds = c->coordinator.options.rounds_per_epoch;
+    if (role == CLUSTER_GLOBAL)
+        return control_report(
+            c, 0,
+            (coordinator_event){.kind = COORDINATOR_ROUND,
+                                .generation = c->nodes[node].global.family.generation,
+                                .round = effect->round});
+    c->round_end_s[effect->round] = c->now_s;
+    if (effect->round % rounds != 0)
+        return EDGEPS_OK;
+    return control_report(c, 0,
+                          (coordinator_event){.kind = COORDINATOR_DONE,
+                                              .node = (int32_t)node,
+                                              .round = effect->round});
+}
+
+static edgeps_err carry_out(cluster *c, size_t node, cluster_role role, const proto_effect *effect,
+                            uint64_t payload)
+{
+    cluster_node *n = &c->nodes[node];
+    uint64_t *sums = role == CLUSTER_LOCAL ? n->local_sum : n->global_sum;
+    switch (effect->kind) {
+    case PROTO_CONNECT:
+        return want_edge(c, node, role, effect);
+    case PROTO_DISCONNECT:
+        return end_edge(c, node, role);
+    case PROTO_ACCEPT: {
+        cluster_role child = role == CLUSTER_LOCAL ? CLUSTER_WORKER : CLUSTER_LOCAL;
+        wires_message m = {.event = {.kind = PROTO_ATTACHED, .generation = effect->generation}};
+        return wires_send(c->wires, edge_of(c, (size_t)effect->node, child), WIRES_DOWN, m);
+    }
+    case PROTO_REFUSE:
+        return refuse(c, role, effect);
+    case PROTO_SEND_UP:
+    case PROTO_SEND_DOWN:
+        return send_chunk(c, node, role, effect);
+    case PROTO_TAKE_FIRST:
+        sums[effect->chunk] = payload;
+        return EDGEPS_OK;
+    case PROTO_TAKE:
+        sums[effect->chunk] += payload;
+        return EDGEPS_OK;
+    case PROTO_STORE:
+        (role == CLUSTER_WORKER ? n->worker_parameters : n->local_parameters)[effect->chunk] =
+            payload;
+        return EDGEPS_OK;
+    case PROTO_DROP:
+        c->result.dropped_chunks++;
+        return EDGEPS_OK;
+    case PROTO_SUM:
+        return sum(c, node, role, effect);
+    case PROTO_APPLY:
+        return apply(c, node, effect);
+    case PROTO_COMPUTE:
+        return compute(c, node, effect);
+    case PROTO_ROUND_DONE:
+        return round_done(c, node, role, effect);
+    case PROTO_READY:
+        return control_report(c, 0,
+                              (coordinator_event){.kind = COORDINATOR_READY,
+                                                  .node = (int32_t)node,
+                                                  .generation = effect->generation});
+    }
+    return EDGEPS_OK;
+}
+
+static edgeps_err carry_out_all(cluster *c, size_t node, cluster_role role, uint64_t payload)
+{
+    edgeps_err err = EDGEPS_OK;
+    for (size_t k = 0; !err && k < c->effects.count; k++)
+        err = carry_out(c, node, role, &c->effects.items[k], payload);
+    c->effects.count = 0;
+    return err;
+}
+
+edgeps_err roles_step(cluster *c, size_t node, cluster_role role, const proto_event *event,
+                      uint64_t payload)
+{
+    cluster_node *n = &c->nodes[node];
+    if (!n->alive)
+        return EDGEPS_OK;
+    edgeps_err err;
+    if (role == CLUSTER_WORKER)
+        err = worker_step(&n->worker, event, &c->effects);
+    else if (role == CLUSTER_LOCAL)
+        err = local_step(&n->local, event, &c->effects);
+    else
+        err = global_step(&n->global, event, &c->effects);
+    return err ? err : carry_out_all(c, node, role, payload);
+}
+
+static size_t list_children(const plan *pl, int32_t parent, int32_t *children)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pl->count; i++)
+        if (pl->parent[i] == parent)
+            children[count++] = (int32_t)i;
+    return count;
+}
+
+edgeps_err roles_plan(cluster *c, size_t node, const announcement *news)
+{
+    cluster_node *n = &c->nodes[node];
+    const plan *pl = &news->plan;
+    uint64_t generation = pl->generation;
+    if (!n->alive)
+        return EDGEPS_OK;
+    int32_t *children = mem_alloc(pl->count, sizeof *children);
+    if (!children)
+        return EDGEPS_NOMEM;
+    size_t count = 0;
+    for (size_t j = 0; pl->global == (int32_t)node && j < pl->count; j++)
+        if (plan_is_local(pl, j))
+            children[count++] = (int32_t)j;
+    edgeps_err err = global_plan(&n->global, generation, children, count, &c->effects);
+    if (!err)
+        err = carry_out_all(c, node, CLUSTER_GLOBAL, 0);
+    count = list_children(pl, (int32_t)node, children);
+    if (!err)
+        err = local_plan(&n->local, generation, pl->global, children, count, news->forget,
+                         &c->effects);
+    if (!err)
+        err = carry_out_all(c, node, CLUSTER_LOCAL, 0);
+    if (!err)
+        err = worker_plan(&n->worker, generation, pl->parent[node], news->forget, &c->effects);
+    mem_free(children);
+    return err ? err : carry_out_all(c, node, CLUSTER_WORKER, 0);
+}
+
+edgeps_err roles_connect(cluster *c, const agenda_item *item)
+{
+    size_t child = (size_t)item->event.node;
+    if (c->wanted[item->edge] != item->wanted || !c->nodes[child].alive)
+        return EDGEPS_OK;
+    if (!c->nodes[item->node].alive) {
+        double retry_s = c->options->reconnect_s > 0 ? c->options->reconnect_s : 0.01;
+        return cluster_at(c, c->now_s + retry_s, *item);
+    }
+    wires_open(c->wires, item->edge, (int32_t)child, item->node);
+    return wires_send(c->wires, item->edge, WIRES_UP, (wires_message){.event = item->event});
+}
+
+edgeps_err roles_arrive(cluster *c, const wires_arrival *arrival)
+{
+    size_t n = c->p->count;
+    bool from_worker = arrival->edge < n;
+    size_t child = from_worker ? arrival->edge : arrival->edge - n;
+    cluster_role child_role = from_worker ? CLUSTER_WORKER : CLUSTER_LOCAL;
+    cluster_role parent_role = from_worker ? CLUSTER_LOCAL : CLUSTER_GLOBAL;
+    bool up = arrival->direction == WIRES_UP;
+    size_t node = up ? (size_t)wires_parent(c->wires, arrival->edge) : child;
+    return roles_step(c, node, up ? parent_role : child_role, &arrival->message.event,
+                      arrival->message.payload);
+}

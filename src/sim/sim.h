@@ -1,0 +1,62 @@
+/* The simulator: a whole training job in virtual time, in one process. The coordinator's and the
+ * roles' state machines are the very code of the daemon (`proto`); clock, network, disks and
+ * gradients are virtual. Every run replays from its seed.
+ *
+ * A gradient is one number per chunk, drawn from (seed, worker, round, chunk); sums wrap around
+ * modulo 2^64. The simulator knows what each applied sum must be, so a gradient that is lost or
+ * counted twice ends the run with EDGEPS_INTERNAL and the place; so does a worker that computes on
+ * parameters that are not the round's.
+ */
+#ifndef EDGEPS_SIM_SIM_H
+#define EDGEPS_SIM_SIM_H
+
+#include "base/err.h"
+#include "plan/plan.h"
+#include "problem/problem.h"
+
+typedef enum sim_fault_kind {
+    SIM_KILL, /* the node's processes die; its edges break */
+    SIM_CUT,  /* the edges of the node's roles to their parents break once; it lives on */
+} sim_fault_kind;
+
+typedef struct sim_fault {
+    double at_s; /* after the first epoch began */
+    int32_t node;
+    sim_fault_kind kind;
+} sim_fault;
+
+/* Makes the next plan: `absent` flags the nodes that are gone, `in_force` is the present plan
+ * (generation 0: none yet). Returns in `out` a plan with a higher generation, or one of the same
+ * generation to keep the present one; EDGEPS_INFEASIBLE when there is none. */
+typedef edgeps_err sim_planner(void *context, const bool *absent, const plan *in_force, plan *out);
+
+typedef struct sim_options {
+    int64_t epochs;
+    uint64_t seed;
+    sim_planner *planner;
+    void *context;
+    double most_control_delay_s; /* plans reach each node after a random delay up to this */
+    double detect_s;             /* from a death to the coordinator's knowledge */
+    double reconnect_s;          /* from a broken edge to the next attempt; 0: 10 ms */
+    const sim_fault *faults;
+    size_t fault_count;
+    double most_s; /* virtual time after which the run counts as hung; 0: 1e6 */
+} sim_options;
+
+/* sim_result_free releases the array. */
+typedef struct sim_result {
+    double *round_s; /* per committed round: from the previous round's end at all workers (or the
+                        epoch's beginning) to its own end */
+    int64_t rounds;
+    double total_s; /* virtual, from the first epoch's beginning */
+    uint64_t generations;
+    uint64_t dropped_chunks;
+    uint64_t repeated_pushes; /* chunks pushed beyond one per worker and round */
+} sim_result;
+
+edgeps_err sim_run(const problem *p, const sim_options *options, edgeps_diag *diag,
+                   sim_result *out);
+
+void sim_result_free(sim_result *r);
+
+#endif
