@@ -1,0 +1,179 @@
+/* What every algorithm of the table must keep. */
+#include "place/place_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef void check_algorithm(const char *name);
+
+static void for_each_algorithm(check_algorithm *check)
+{
+    assert_in_range(place_algorithm_count, 3, 100);
+    for (size_t a = 0; a < place_algorithm_count; a++)
+        check(place_algorithms[a].name);
+}
+
+static void check_feasible_where_brute_is(const char *name)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        problem *p = fixture_problem(seed, fixture_any_kind(seed, 4 + seed % 3));
+        place_result best = fixture_run("brute", p, seed);
+        place_result r = fixture_run(name, p, seed);
+        if (best.status == PLACE_INFEASIBLE) {
+            assert_int_equal(r.status, PLACE_INFEASIBLE);
+            assert_true(strlen(r.reason) > 10);
+        } else {
+            assert_int_not_equal(r.status, PLACE_INFEASIBLE);
+            assert_int_equal(plan_check(&r.plan, p, NULL), EDGEPS_OK);
+            assert_int_equal(r.plan.generation, 1);
+            assert_true(r.cost.round_s >= best.cost.round_s * (1 - 1e-9));
+            assert_true(r.lower_bound_s > 0);
+            assert_true(r.lower_bound_s <= best.cost.round_s * (1 + 1e-9));
+        }
+        place_result_free(&best);
+        place_result_free(&r);
+        fixture_free(p);
+    }
+}
+
+static void is_feasible_exactly_where_brute_is(void **state)
+{
+    (void)state;
+    for_each_algorithm(check_feasible_where_brute_is);
+}
+
+static void check_determinism(const char *name)
+{
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        problem *p = fixture_problem(seed, fixture_any_kind(seed, 7));
+        place_result a = fixture_run(name, p, seed), b = fixture_run(name, p, seed);
+        assert_int_equal(a.status, b.status);
+        assert_string_equal(a.reason, b.reason);
+        if (a.status != PLACE_INFEASIBLE)
+            assert_true(plan_equal(&a.plan, &b.plan));
+        place_result_free(&a);
+        place_result_free(&b);
+        fixture_free(p);
+    }
+}
+
+static void the_same_seed_gives_the_same_plan(void **state)
+{
+    (void)state;
+    for_each_algorithm(check_determinism);
+}
+
+/* All times times `factor`: rates divided by it. */
+static problem *stretched(const problem *p, double factor)
+{
+    problem *q = fixture_copy(p);
+    for (size_t i = 0; i < q->count; i++) {
+        q->nodes[i].up_bytes_per_s /= factor;
+        q->nodes[i].down_bytes_per_s /= factor;
+        q->nodes[i].sum_bytes_per_s /= factor;
+        q->nodes[i].compute_s *= factor;
+    }
+    for (size_t a = 0; a < q->count * q->count; a++) {
+        q->latency_s[a] *= factor;
+        q->cap_bytes_per_s[a] /= factor;
+    }
+    return q;
+}
+
+static void check_scale(const char *name)
+{
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        problem *p = fixture_problem(seed, fixture_any_kind(seed, 7));
+        problem *q = stretched(p, 1024); /* a power of two keeps the digits */
+        place_result a = fixture_run(name, p, seed), b = fixture_run(name, q, seed);
+        assert_int_equal(a.status, b.status);
+        if (a.status != PLACE_INFEASIBLE) {
+            assert_true(fixture_near(a.cost.round_s * 1024, b.cost.round_s));
+            assert_true(fixture_near(a.lower_bound_s * 1024, b.lower_bound_s));
+        }
+        place_result_free(&a);
+        place_result_free(&b);
+        fixture_free(p);
+        fixture_free(q);
+    }
+}
+
+static void a_slower_world_gives_the_same_plan_in_proportion(void **state)
+{
+    (void)state;
+    for_each_algorithm(check_scale);
+}
+
+static void check_allocations(const char *name)
+{
+    problem *p =
+        fixture_problem(5, (fixture_kind){.count = 4, .max_locals = 2, .chunks = 2, .tight = true});
+    edgeps_err err = EDGEPS_NOMEM;
+    long nth = 0;
+    while (err == EDGEPS_NOMEM) {
+        place_result r = {.reason = "untouched"};
+        mem_fail_at(++nth);
+        err = place_run(name, p, NULL, NULL, &r);
+        mem_fail_at(0);
+        if (err == EDGEPS_NOMEM)
+            assert_string_equal(r.reason, "untouched");
+        else
+            place_result_free(&r);
+    }
+    assert_int_equal(err, EDGEPS_OK);
+    assert_in_range(nth, 20, 1000000);
+    fixture_free(p);
+}
+
+static void survives_each_allocation_failing(void **state)
+{
+    (void)state;
+    for_each_algorithm(check_allocations);
+}
+
+static bool stop_at_once(void *context, double done)
+{
+    (void)done;
+    ++*(int *)context;
+    return false;
+}
+
+static void check_stop(const char *name)
+{
+    int asked = 0;
+    problem *p = fixture_problem(9, (fixture_kind){.count = 8, .max_locals = 3, .chunks = 3});
+    place_options options = {.progress = stop_at_once, .context = &asked};
+    place_result r;
+    assert_int_equal(place_run(name, p, &options, NULL, &r), EDGEPS_OK);
+    assert_in_range(asked, 1, 10);
+    assert_true(r.stopped);
+    assert_int_equal(plan_check(&r.plan, p, NULL), EDGEPS_OK);
+    place_result_free(&r);
+    fixture_free(p);
+}
+
+static void a_stopped_run_still_returns_a_plan(void **state)
+{
+    (void)state;
+    for_each_algorithm(check_stop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_feasible_exactly_where_brute_is),
+        cmocka_unit_test(the_same_seed_gives_the_same_plan),
+        cmocka_unit_test(a_slower_world_gives_the_same_plan_in_proportion),
+        cmocka_unit_test(survives_each_allocation_failing),
+        cmocka_unit_test(a_stopped_run_still_returns_a_plan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+#include "place/place_int.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct greedy {
+    const place_ground *gr;
+    const place_view *view;
+    place_best best;
+    bool *open;
+    int32_t *children; /* per server, own worker included */
+    int32_t *remote;   /* without it */
+    uint32_t *order;   /* workers, slowest computation first */
+    plan trial;
+} greedy;
+
+static void greedy_free(greedy *s)
+{
+    place_best_free(&s->best);
+    mem_free(s->open);
+    mem_free(s->children);
+    mem_free(s->remote);
+    mem_free(s->order);
+    plan_free(&s->trial);
+}
+
+static void sort_slowest_first(const place_ground *gr, uint32_t *order)
+{
+    for (size_t w = 0; w < gr->worker_count; w++) {
+        uint32_t i = gr->workers[w];
+        double compute_s = gr->p->nodes[i].compute_s;
+        size_t at = w;
+        for (; at > 0 && gr->p->nodes[order[at - 1]].compute_s < compute_s; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+}
+
+static edgeps_err greedy_make(const place_ground *gr, greedy *out)
+{
+    greedy s = {.gr = gr};
+    edgeps_err err = place_best_make(gr->p, &s.best);
+    if (!err)
+        err = plan_make(gr->count, &s.trial);
+    s.open = mem_alloc(gr->count, sizeof *s.open);
+    s.children = mem_alloc(gr->count, sizeof *s.children);
+    s.remote = mem_alloc(gr->count, sizeof *s.remote);
+    s.order = mem_alloc(gr->count, sizeof *s.order);
+    if (err || !s.open || !s.children || !s.remote || !s.order) {
+        greedy_free(&s);
+        return EDGEPS_NOMEM;
+    }
+    sort_slowest_first(gr, s.order);
+    *out = s;
+    return EDGEPS_OK;
+}
+
+/* Each worker to the open server where its chain and the server's load stay shortest. Returns the
+ * number of workers that found no room. */
+static size_t attach(greedy *s, int32_t locals)
+{
+    const place_ground *gr = s->gr;
+    size_t unserved = 0;
+    memset(s->children, 0, gr->count * sizeof *s->children);
+    memset(s->remote, 0, gr->count * sizeof *s->remote);
+    for (size_t w = 0; w < gr->worker_count; w++) {
+        size_t i = s->order[w];
+        int32_t to = PLAN_NONE;
+        double best_s = INFINITY;
+        for (size_t j = 0; j < gr->count; j++) {
+            double chain_s = s->view->chain[j * gr->count + i];
+            if (!s->open[j] || chain_s == INFINITY ||
+                s->children[j] >= place_room(gr, s->view->global, locals, j))
+                continue;
+            int32_t remote = s->remote[j] + (i != j);
+            double time_s = fmax(chain_s, s->view->load[j * (gr->count + 1) + (size_t)remote]);
+            if (time_s < best_s) {
+                best_s = time_s;
+                to = (int32_t)j;
+            }
+        }
+        s->trial.parent[i] = to;
+        unserved += to == PLAN_NONE;
+        if (to != PLAN_NONE) {
+            s->children[to]++;
+            s->remote[to] += (size_t)to != i;
+        }
+    }
+    return unserved;
+}
+
+typedef struct score {
+    size_t unserved;
+    double time_s;
+} score;
+
+static bool better(score a, score b)
+{
+    return a.unserved != b.unserved ? a.unserved < b.unserved : a.time_s < b.time_s;
+}
+
+/* With many chunks the exact time is dear and the bound close to it; with one it is the reverse. */
+static edgeps_err judge(greedy *s, int32_t locals, score *out)
+{
+    out->unserved = attach(s, locals);
+    out->time_s = INFINITY;
+    if (out->unserved)
+        return EDGEPS_OK;
+    if (job_chunk_count(&s->gr->p->job) == 1)
+        return cost_round_s(s->gr->p, &s->trial, &out->time_s);
+    out->time_s = cost_bound_s(s->gr->p, &s->trial, s->best.scratch);
+    return EDGEPS_OK;
+}
+
+/* Finds the server whose opening helps most; PLAN_NONE when none improves on *now. */
+static edgeps_err best_addition(greedy *s, int32_t locals, score *now, int32_t *server)
+{
+    *server = PLAN_NONE;
+    for (size_t j = 0; j < s->gr->count; j++) {
+        score one;
+        if (s->open[j] || !place_joins(s->gr, s->view->global, j) ||
+            place_room(s->gr, s->view->global, locals, j) < 1)
+            continue;
+        s->open[j] = true;
+        edgeps_err err = judge(s, locals, &one);
+        s->open[j] = false;
+        if (err)
+            return err;
+        if (better(one, *now)) {
+            *now = one;
+            *server = (int32_t)j;
+        }
+    }
+    return EDGEPS_OK;
+}
+
+static edgeps_err grow(greedy *s, place_watch *w)
+{
+    const place_ground *gr = s->gr;
+    score now = {.unserved = gr->worker_count + 1, .time_s = INFINITY};
+    s->trial.global = (int32_t)s->view->global;
+    memset(s->open, 0, gr->count * sizeof *s->open);
+    for (int32_t k = 1; k <= gr->fan[s->view->global] && !w->stopped; k++) {
+        int32_t server;
+        double round_s;
+        edgeps_err err = best_addition(s, k, &now, &server);
+        if (err || server == PLAN_NONE)
+            return err;
+        s->open[server] = true;
+        if (attach(s, k) == 0)
+            err = place_best_offer(&s->best, &s->trial, &round_s);
+        if (err)
+            return err;
+        place_watch_go_on(w, 0);
+    }
+    return EDGEPS_OK;
+}
+
+static edgeps_err visit_candidates(greedy *s, const place_times *t, place_watch *w, place_result *r)
+{
+    place_candidate *list;
+    size_t count;
+    edgeps_err err = place_candidates(t, &list, &count);
+    if (err)
+        return err;
+    size_t c = 0;
+    for (; !err && c < count && list[c].bound_s < s->best.round_s; c++) {
+        place_view view;
+        if (c > 0 && !place_watch_go_on(w, (double)c / (double)count))
+            break;
+        err = place_view_make(t, list[c].global, &view);
+        if (err)
+            break;
+        s->view = &view;
+        err = grow(s, w);
+        place_view_free(&view);
+    }
+    r->globals_solved = c;
+    r->globals_pruned = s->gr->count - c;
+    mem_free(list);
+    return err;
+}
+
+static edgeps_err search(const place_ground *gr, place_watch *w, place_result *r)
+{
+    place_times t = {0};
+    greedy s = {0};
+    edgeps_err err = place_times_make(gr, &t);
+    if (!err)
+        err = greedy_make(gr, &s);
+    if (!err)
+        err = visit_candidates(&s, &t, w, r);
+    if (!err)
+        err = plan_copy(&s.best.plan, &r->plan);
+    if (!err && s.best.round_s == INFINITY) {
+        place_found found;
+        err = place_find_any(gr, &r->plan, &found);
+        if (!err && found != PLACE_FOUND) {
+            r->status = PLACE_INFEASIBLE;
+            place_infeasible_reason(gr, found, r->reason, sizeof r->reason);
+        }
+    }
+    greedy_free(&s);
+    place_times_free(&t);
+    return err;
+}
+
+edgeps_err place_greedy(const problem *p, const place_options *options, edgeps_diag *diag,
+                        place_result *out)
+{
+    (void)diag;
+    place_ground gr;
+    place_watch w = place_watch_start(options);
+    place_result r = {.plan.global = PLAN_NONE, .status = PLACE_FEASIBLE};
+    edgeps_err err = place_ground_make(p, &gr);
+    if (err)
+        return err;
+    err = search(&gr, &w, &r);
+    r.stopped = w.stopped;
+    if (!err)
+        *out = r;
+    else
+        plan_free(&r.plan);
+    place_ground_free(&gr);
+    return err;
+}

@@ -1,0 +1,140 @@
+#include "place/place_int.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+place_watch place_watch_start(const place_options *options)
+{
+    place_watch w = {.options = options};
+    if (options->deadline_s > 0)
+        w.end_ns = clock_now_ns() + (int64_t)(options->deadline_s * CLOCK_NS_PER_S);
+    return w;
+}
+
+bool place_watch_go_on(place_watch *w, double done_fraction)
+{
+    const place_options *o = w->options;
+    if (w->end_ns && clock_now_ns() >= w->end_ns)
+        w->stopped = true;
+    if (!w->stopped && o->progress && !o->progress(o->context, done_fraction))
+        w->stopped = true;
+    return !w->stopped;
+}
+
+/* The largest m <= most with need(m) <= bytes; needs grow with m. */
+static int32_t most_within(const job *j, int64_t (*need)(const job *, int64_t), int64_t bytes,
+                           int32_t most)
+{
+    int32_t low = 0;
+    while (low < most) {
+        int32_t middle = low + (most - low + 1) / 2;
+        if (need(j, middle) <= bytes)
+            low = middle;
+        else
+            most = middle - 1;
+    }
+    return low;
+}
+
+int32_t place_room(const place_ground *gr, size_t global, int32_t locals, size_t server)
+{
+    if (server != global)
+        return gr->room[server];
+    const problem_node *node = &gr->p->nodes[server];
+    int64_t left = node->free_bytes - job_global_need_bytes(&gr->p->job, locals);
+    return node->serve
+               ? most_within(&gr->p->job, job_local_need_bytes, left, (int32_t)gr->worker_count)
+               : 0;
+}
+
+bool place_joins(const place_ground *gr, size_t global, size_t server)
+{
+    return gr->p->nodes[server].serve &&
+           (server == global || problem_connected(gr->p, server, global));
+}
+
+static void fill_ground(place_ground *gr)
+{
+    const problem *p = gr->p;
+    for (size_t j = 0; j < p->count; j++)
+        if (p->nodes[j].train)
+            gr->workers[gr->worker_count++] = (uint32_t)j;
+    for (size_t j = 0; j < p->count; j++) {
+        const problem_node *node = &p->nodes[j];
+        if (!node->serve)
+            continue;
+        gr->room[j] =
+            most_within(&p->job, job_local_need_bytes, node->free_bytes, (int32_t)gr->worker_count);
+        gr->fan[j] =
+            most_within(&p->job, job_global_need_bytes, node->free_bytes, (int32_t)p->max_locals);
+        for (size_t w = 0; w < gr->worker_count; w++) {
+            size_t i = gr->workers[w];
+            gr->path[j * p->count + i] = i == j || problem_connected(p, i, j);
+        }
+    }
+}
+
+edgeps_err place_ground_make(const problem *p, place_ground *out)
+{
+    place_ground gr = {.p = p, .count = p->count};
+    gr.path = mem_alloc(p->count * p->count, sizeof *gr.path);
+    gr.room = mem_alloc(p->count, sizeof *gr.room);
+    gr.fan = mem_alloc(p->count, sizeof *gr.fan);
+    gr.workers = mem_alloc(p->count, sizeof *gr.workers);
+    if (!gr.path || !gr.room || !gr.fan || !gr.workers) {
+        place_ground_free(&gr);
+        return EDGEPS_NOMEM;
+    }
+    fill_ground(&gr);
+    *out = gr;
+    return EDGEPS_OK;
+}
+
+void place_ground_free(place_ground *gr)
+{
+    mem_free(gr->path);
+    mem_free(gr->room);
+    mem_free(gr->fan);
+    mem_free(gr->workers);
+    *gr = (place_ground){0};
+}
+
+edgeps_err place_best_make(const problem *p, place_best *out)
+{
+    place_best b = {.p = p, .round_s = INFINITY};
+    b.scratch = mem_alloc(4 * p->count, sizeof *b.scratch);
+    edgeps_err err = b.scratch ? plan_make(p->count, &b.plan) : EDGEPS_NOMEM;
+    if (err)
+        place_best_free(&b);
+    else
+        *out = b;
+    return err;
+}
+
+void place_best_free(place_best *b)
+{
+    plan_free(&b->plan);
+    mem_free(b->scratch);
+    b->scratch = NULL;
+}
+
+edgeps_err place_best_offer(place_best *b, const plan *pl, double *round_s)
+{
+    double bound_s = cost_bound_s(b->p, pl, b->scratch);
+    double exact_s = INFINITY;
+    if (bound_s < b->round_s) {
+        edgeps_err err = cost_round_s(b->p, pl, &exact_s);
+        if (err)
+            return err;
+    }
+    if (exact_s < b->round_s) {
+        b->round_s = exact_s;
+        b->plan.global = pl->global;
+        memcpy(b->plan.parent, pl->parent, pl->count * sizeof *pl->parent);
+    }
+    *round_s = exact_s < INFINITY ? exact_s : bound_s;
+    return EDGEPS_OK;
+}

@@ -1,0 +1,157 @@
+#include "place/place_int.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A bound proves a plan optimal up to the rounding of the evaluator's sums. */
+#define PROOF_TOLERANCE 1e-9
+
+const place_algorithm place_algorithms[] = {
+    {"greedy", "adds the local server that helps most, for every global server", place_greedy},
+    {"random", "a random feasible plan of the seed", place_random},
+    {"brute", "the best of all plans, proved; at most 10 nodes", place_brute},
+};
+const size_t place_algorithm_count = sizeof place_algorithms / sizeof *place_algorithms;
+
+static edgeps_err find_algorithm(const char *name, edgeps_diag *diag, const place_algorithm **out)
+{
+    char names[256] = "";
+    size_t used = 0;
+    for (size_t a = 0; a < place_algorithm_count; a++) {
+        if (strcmp(place_algorithms[a].name, name) == 0) {
+            *out = &place_algorithms[a];
+            return EDGEPS_OK;
+        }
+        int length = snprintf(names + used, sizeof names - used, "%s%s", a ? ", " : "",
+                              place_algorithms[a].name);
+        if (length > 0 && used + (size_t)length < sizeof names)
+            used += (size_t)length;
+    }
+    return diag_fail(diag, EDGEPS_USAGE, "algorithm '%s' is not known; choose one of: %s", name,
+                     names);
+}
+
+static edgeps_err check_input(const problem *p, const place_options *o, edgeps_diag *diag)
+{
+    if (p->count == 0 || p->worker_count == 0 || p->max_locals == 0)
+        return diag_fail(diag, EDGEPS_INFEASIBLE, "a problem without nodes or workers");
+    if (!(o->deadline_s >= 0))
+        return diag_fail(diag, EDGEPS_USAGE, "deadline: must be 0 (none) or more seconds, not %g",
+                         o->deadline_s);
+    return EDGEPS_OK;
+}
+
+static edgeps_err polish_result(const place_ground *gr, const place_options *o, place_watch *w,
+                                place_result *r)
+{
+    double round_s;
+    edgeps_err err = cost_round_s(gr->p, &r->plan, &round_s);
+    if (!err)
+        err = place_polish(gr, o, w, 0, &r->plan, &round_s);
+    return err;
+}
+
+static edgeps_err fill_bound(const place_ground *gr, place_result *r)
+{
+    place_times t;
+    edgeps_err err = place_times_make(gr, &t);
+    if (err)
+        return err;
+    r->lower_bound_s = INFINITY;
+    for (size_t g = 0; g < gr->count; g++)
+        if (gr->fan[g] > 0)
+            r->lower_bound_s = fmin(r->lower_bound_s, place_quick_bound_s(&t, g));
+    place_times_free(&t);
+    return EDGEPS_OK;
+}
+
+/* What the best other node would make of the role of the global server, all else equal. */
+static edgeps_err explain_global(const problem *p, place_result *r)
+{
+    place_best others;
+    plan pl = {0};
+    size_t candidates = 1;
+    edgeps_err err = place_best_make(p, &others);
+    if (err)
+        return err;
+    err = plan_copy(&r->plan, &pl);
+    for (size_t g = 0; !err && g < p->count; g++) {
+        double round_s;
+        pl.global = (int32_t)g;
+        if (pl.global == r->plan.global || plan_check(&pl, p, NULL) != EDGEPS_OK)
+            continue;
+        candidates++;
+        err = place_best_offer(&others, &pl, &round_s);
+    }
+    if (!err && candidates == 1)
+        snprintf(r->reason, sizeof r->reason,
+                 "%s alone can be the global server of these local servers: %.4g s",
+                 p->nodes[r->plan.global].name, r->cost.round_s);
+    else if (!err)
+        snprintf(r->reason, sizeof r->reason,
+                 "best of %zu candidates: %.4g s; the runner-up %s takes %.4g s", candidates,
+                 r->cost.round_s, p->nodes[others.plan.global].name, others.round_s);
+    plan_free(&pl);
+    place_best_free(&others);
+    return err;
+}
+
+static edgeps_err finish(const place_ground *gr, const place_options *o, place_watch *w,
+                         edgeps_diag *diag, place_result *r)
+{
+    edgeps_err err = EDGEPS_OK;
+    if (!o->no_polish && r->status != PLACE_OPTIMAL)
+        err = polish_result(gr, o, w, r);
+    if (!err && plan_check(&r->plan, gr->p, diag) != EDGEPS_OK)
+        return diag_wrap(diag, EDGEPS_INTERNAL, "placement made a plan that breaks a constraint");
+    if (!err && r->lower_bound_s <= 0)
+        err = fill_bound(gr, r);
+    if (!err)
+        err = cost_evaluate(gr->p, &r->plan, &r->cost);
+    if (!err)
+        err = explain_global(gr->p, r);
+    if (err)
+        return err;
+    r->plan.generation = 1;
+    r->stopped |= w->stopped;
+    r->lower_bound_s = fmin(r->lower_bound_s, r->cost.round_s);
+    if (r->lower_bound_s >= r->cost.round_s * (1 - PROOF_TOLERANCE))
+        r->status = PLACE_OPTIMAL;
+    return EDGEPS_OK;
+}
+
+edgeps_err place_run(const char *name, const problem *p, const place_options *options,
+                     edgeps_diag *diag, place_result *out)
+{
+    static const place_options defaults;
+    const place_options *o = options ? options : &defaults;
+    const place_algorithm *algorithm = NULL;
+    place_ground gr = {0};
+    place_result r = {.plan.global = PLAN_NONE};
+    edgeps_err err = find_algorithm(name, diag, &algorithm);
+    if (!err)
+        err = check_input(p, o, diag);
+    if (err)
+        return err;
+    place_watch w = place_watch_start(o);
+    err = place_ground_make(p, &gr);
+    if (!err)
+        err = algorithm->run(p, o, diag, &r);
+    if (!err && r.status != PLACE_INFEASIBLE)
+        err = finish(&gr, o, &w, diag, &r);
+    if (!err) {
+        *out = r;
+        r = (place_result){.plan.global = PLAN_NONE};
+    }
+    place_result_free(&r);
+    place_ground_free(&gr);
+    if (err == EDGEPS_NOMEM)
+        diag_fail(diag, err, "no memory to place the servers of %zu nodes", p->count);
+    return err;
+}
+
+void place_result_free(place_result *r) { plan_free(&r->plan); }

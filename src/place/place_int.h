@@ -1,0 +1,180 @@
+/* What the placement algorithms share: the constraints (ground), the assignment of workers to open
+ * servers (match), the search for any feasible plan (find), the closed-form times of the threshold
+ * problem (times, view) and the local search. Private to this room.
+ *
+ * Matrices are count x count and row-major with the server first: [server * count + worker].
+ */
+#ifndef EDGEPS_PLACE_PLACE_INT_H
+#define EDGEPS_PLACE_PLACE_INT_H
+
+#include "base/rng.h"
+#include "place/place.h"
+
+/* ---- deadline and progress ---- */
+
+typedef struct place_watch {
+    const place_options *options;
+    int64_t end_ns; /* 0: no deadline */
+    bool stopped;
+} place_watch;
+
+place_watch place_watch_start(const place_options *options);
+
+/* False once the deadline has passed or `progress` has said stop. */
+bool place_watch_go_on(place_watch *w, double done_fraction);
+
+/* ---- constraints that do not depend on time ---- */
+
+typedef struct place_ground {
+    const problem *p;
+    size_t count;
+    bool *path; /* server may serve the worker; a row is all false where the node may not serve */
+    int32_t *room;     /* most children that the free storage holds; 0: not even one */
+    int32_t *fan;      /* most local servers that a global server's storage holds, <= max_locals */
+    uint32_t *workers; /* the nodes that train */
+    size_t worker_count;
+} place_ground;
+
+edgeps_err place_ground_make(const problem *p, place_ground *out);
+void place_ground_free(place_ground *gr);
+
+/* Room of `server` for children when `global` has `locals` local servers. */
+int32_t place_room(const place_ground *gr, size_t global, int32_t locals, size_t server);
+
+/* May `server` be a local server of `global`? Storage is not asked. */
+bool place_joins(const place_ground *gr, size_t global, size_t server);
+
+/* ---- assignment: bipartite b-matching by augmenting paths ---- */
+
+typedef struct place_match {
+    const place_ground *gr;
+    int32_t *parent; /* the matching: per node, PLAN_NONE where unserved */
+    int32_t *load;   /* children per server */
+    /* A worker that cannot be served together with all whom the servers in its reach serve: more
+     * workers than those servers hold (Hall's theorem). Empty when all are served. */
+    uint32_t *stuck;
+    size_t stuck_count;
+    uint32_t *open; /* servers with cap > 0 */
+    size_t open_count;
+    bool *seen;
+    uint32_t *from;
+    uint32_t *queue;
+} place_match;
+
+edgeps_err place_match_make(const place_ground *gr, place_match *out);
+void place_match_free(place_match *m);
+
+/* Serves as many workers as possible: server j takes at most cap[j] workers, and worker i only
+ * when path and time_s[j][i] <= limit_s (time_s may be NULL: paths alone decide). Prefers small
+ * times. Returns the number served. O(workers x open x workers). */
+size_t place_match_run(place_match *m, const double *time_s, double limit_s, const int32_t *cap);
+
+/* ---- any feasible plan ---- */
+
+typedef enum place_found {
+    PLACE_FOUND,
+    PLACE_NONE,   /* proved: there is none with this global server */
+    PLACE_GAVE_UP /* the budget of the search is spent */
+} place_found;
+
+/* Looks for local servers of `global` that hold all workers; `prefer` ranks the nodes (larger
+ * first; NULL: by room). On PLACE_FOUND pl->parent and pl->global are set. Complete for small
+ * instances: branches over the servers that relieve a stuck set of workers. */
+edgeps_err place_find(const place_ground *gr, size_t global, const double *prefer, plan *pl,
+                      place_found *found);
+
+/* Tries every global server in the order of their free storage. *found is PLACE_NONE only when
+ * that is proved for each. */
+edgeps_err place_find_any(const place_ground *gr, plan *pl, place_found *found);
+
+/* Writes which constraint leaves no plan. */
+void place_infeasible_reason(const place_ground *gr, place_found found, char *text, size_t size);
+
+/* ---- closed-form times: lower bounds of what the evaluator finds ---- */
+
+typedef struct place_times {
+    const place_ground *gr;
+    double first_wire, all_wire, last_wire; /* bytes of the first chunk, all, and the last */
+    double first_sum, all_sum, last_sum;    /* the same without headers */
+    double *base; /* chain through a local server that costs nothing to join to the global one */
+    double *compute_s; /* of the workers, ascending */
+    double *start_s;   /* per server: its first chunk cannot be complete earlier */
+    double *lat_in_s;  /* per server: least latency from and to a worker of another node */
+    double *lat_out_s;
+} place_times;
+
+edgeps_err place_times_make(const place_ground *gr, place_times *out);
+void place_times_free(place_times *t);
+
+/* The way of worker i's gradient through `server` to `global` and of the parameters back, with no
+ * other traffic: the round takes at least this long if the plan has this worker there. */
+double place_chain_s(const place_times *t, size_t global, size_t server, size_t worker);
+
+/* The round takes at least load[m] if `server` serves m workers of other nodes, m = 0..most. */
+void place_load_s(const place_times *t, size_t global, size_t server, size_t most, double *load);
+
+/* The round takes at least fan[k] if `global` has k local servers, k = 0..most (fan[0] = 0). */
+edgeps_err place_fan_s(const place_times *t, size_t global, size_t most, double *fan);
+
+/* A bound for every plan with this global server, without any search: each worker by its fastest
+ * chain. INFINITY when some worker has none. O(count^2). */
+double place_quick_bound_s(const place_times *t, size_t global);
+
+/* A node that may be the global server, and the quick bound of its plans. */
+typedef struct place_candidate {
+    uint32_t global;
+    double bound_s;
+} place_candidate;
+
+/* All candidates with storage and a chain for every worker, best bound first; the caller frees the
+ * list with mem_free. */
+edgeps_err place_candidates(const place_times *t, place_candidate **out, size_t *count);
+
+/* All of it for one global server. */
+typedef struct place_view {
+    size_t global;
+    int32_t most_locals;
+    double *chain; /* count x count, INFINITY where not allowed */
+    double *load;  /* count x (count + 1) */
+    double *fan;   /* most_locals + 1 */
+    double *rate;  /* store-and-forward: per possible local server on another node, workers it can
+                      take in a second of round time; descending, most_locals entries */
+} place_view;
+
+edgeps_err place_view_make(const place_times *t, size_t global, place_view *out);
+void place_view_free(place_view *v);
+
+/* Most workers (its own included) that `server` takes within round time r_s. */
+int32_t place_view_cap(const place_times *t, const place_view *v, size_t server, double r_s);
+
+/* Most local servers that any plan within round time r_s can have; 0: there is no such plan. */
+int32_t place_view_locals(const place_times *t, const place_view *v, double r_s);
+
+/* ---- the algorithms ---- */
+
+place_function place_approx;
+place_function place_greedy;
+place_function place_random;
+place_function place_brute;
+
+/* Local search from pl (feasible, of cost *round_s): replaces it by what it finds. `budget` limits
+ * the exact evaluations; 0: a default that grows as evaluations get cheaper. */
+edgeps_err place_polish(const place_ground *gr, const place_options *options, place_watch *w,
+                        size_t budget, plan *pl, double *round_s);
+
+/* Replaces the best plan by `pl` when it is feasible and faster. */
+typedef struct place_best {
+    const problem *p;
+    plan plan;
+    double round_s;  /* INFINITY: none yet */
+    double *scratch; /* for cost_bound_s */
+} place_best;
+
+edgeps_err place_best_make(const problem *p, place_best *out);
+void place_best_free(place_best *b);
+
+/* *round_s is pl's time when it was evaluated, else a lower bound of it that excludes pl. `pl`
+ * must be feasible. */
+edgeps_err place_best_offer(place_best *b, const plan *pl, double *round_s);
+
+#endif
