@@ -1,0 +1,168 @@
+#include "meter/history.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+static const size_t text_offsets[] = {
+    offsetof(meter_event, network), offsetof(meter_event, model),  offsetof(meter_event, node),
+    offsetof(meter_event, global),  offsetof(meter_event, locals), offsetof(meter_event, role),
+    offsetof(meter_event, from),    offsetof(meter_event, to),     offsetof(meter_event, text),
+};
+
+#define TEXT_COUNT (sizeof text_offsets / sizeof *text_offsets)
+
+static const char **text_of(meter_event *event, size_t which)
+{
+    return (const char **)(void *)((char *)event + text_offsets[which]);
+}
+
+edgeps_err meter_keep(const meter_event *event, meter_kept *out)
+{
+    meter_event copy = *event;
+    size_t bytes = 0;
+    for (size_t i = 0; i < TEXT_COUNT; i++)
+        if (*text_of(&copy, i))
+            bytes += strlen(*text_of(&copy, i)) + 1;
+    char *block = mem_alloc(bytes, 1);
+    if (!block)
+        return EDGEPS_NOMEM;
+    char *end = block;
+    for (size_t i = 0; i < TEXT_COUNT; i++) {
+        const char **text = text_of(&copy, i);
+        if (!*text)
+            continue;
+        size_t length = strlen(*text) + 1;
+        *text = memcpy(end, *text, length);
+        end += length;
+    }
+    *out = (meter_kept){.event = copy, .texts = block};
+    return EDGEPS_OK;
+}
+
+void meter_kept_free(meter_kept *kept)
+{
+    mem_free(kept->texts);
+    *kept = (meter_kept){0};
+}
+
+static edgeps_err make_room(meter_history *history)
+{
+    if (history->count < history->room)
+        return EDGEPS_OK;
+    size_t room = history->room ? 2 * history->room : 16;
+    meter_kept *grown = mem_resize(history->kept, room, sizeof *grown);
+    if (!grown)
+        return EDGEPS_NOMEM;
+    history->kept = grown;
+    history->room = room;
+    return EDGEPS_OK;
+}
+
+edgeps_err meter_history_add(meter_history *history, const meter_event *event)
+{
+    if (event->kind == METER_ROUND)
+        return EDGEPS_OK;
+    edgeps_err err = make_room(history);
+    if (!err)
+        err = meter_keep(event, &history->kept[history->count]);
+    if (!err)
+        history->count++;
+    return err;
+}
+
+void meter_history_free(meter_history *history)
+{
+    for (size_t i = 0; i < history->count; i++)
+        meter_kept_free(&history->kept[i]);
+    mem_free(history->kept);
+    *history = (meter_history){0};
+}
+
+const meter_event *meter_history_next(const meter_history *history, meter_event_kind kind,
+                                      size_t *at)
+{
+    while (*at < history->count) {
+        const meter_event *event = &history->kept[(*at)++].event;
+        if (event->kind == kind)
+            return event;
+    }
+    return NULL;
+}
+
+/* Saturates: a damaged file must not make the sum overflow. */
+static int64_t add_bytes(int64_t sum, int64_t bytes)
+{
+    int64_t total;
+    return __builtin_add_overflow(sum, bytes, &total) ? INT64_MAX : total;
+}
+
+static void count_event(meter_summary *s, const meter_event *event)
+{
+    switch (event->kind) {
+    case METER_START:
+        s->start = s->start ? s->start : event;
+        break;
+    case METER_PLAN:
+        s->plans++;
+        break;
+    case METER_MOVE:
+        s->moves++;
+        s->moved_bytes = add_bytes(s->moved_bytes, event->bytes);
+        if (isfinite(event->seconds))
+            s->moved_s += event->seconds;
+        break;
+    case METER_EPOCH:
+        s->epochs++;
+        if (!isnan(event->measured.accuracy))
+            s->accuracy = event->measured.accuracy;
+        break;
+    case METER_LOST:
+        s->lost++;
+        break;
+    case METER_CHECKPOINT:
+        s->checkpoint = event;
+        break;
+    case METER_WARNING:
+        s->warnings++;
+        break;
+    case METER_END:
+        s->end = event;
+        break;
+    case METER_ROUND:
+    case METER_SCENARIO:
+    case METER_ADVICE:
+        break;
+    }
+}
+
+static double mean_prediction_error(const meter_history *history)
+{
+    double sum = 0;
+    size_t count = 0, at = 0;
+    for (const meter_event *e; (e = meter_history_next(history, METER_EPOCH, &at));) {
+        double error = fabs(e->measured.measured_s / e->measured.predicted_s - 1);
+        if (!(e->measured.predicted_s > 0) || !isfinite(error))
+            continue;
+        sum += error;
+        count++;
+    }
+    return count ? sum / (double)count : NAN;
+}
+
+meter_summary meter_summarize(const meter_history *history)
+{
+    meter_summary s = {.accuracy = NAN, .seconds = NAN};
+    for (size_t i = 0; i < history->count; i++) {
+        const meter_event *event = &history->kept[i].event;
+        count_event(&s, event);
+        s.seconds = isnan(event->time_s) ? s.seconds : event->time_s;
+    }
+    if (s.end && !isnan(s.end->seconds))
+        s.seconds = s.end->seconds;
+    if (s.end && !isnan(s.end->accuracy))
+        s.accuracy = s.end->accuracy;
+    s.prediction_error = mean_prediction_error(history);
+    return s;
+}
