@@ -1,0 +1,260 @@
+#include "proto/coordinator.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+enum { NODES = 3, ROUNDS = 10 };
+
+typedef struct world {
+    coordinator c;
+    coordinator_effects effects;
+    plan pl;
+} world;
+
+static int set_up(void **state)
+{
+    static world made;
+    made = (world){0};
+    coordinator_options o = {
+        .node_count = NODES, .epochs = 2, .rounds_per_epoch = ROUNDS, .silent_after_ns = 1000};
+    assert_int_equal(coordinator_make(&o, &made.c), EDGEPS_OK);
+    assert_int_equal(plan_make(NODES, &made.pl), EDGEPS_OK);
+    made.pl.generation = 1;
+    made.pl.global = 0;
+    made.pl.parent[1] = made.pl.parent[2] = 1;
+    *state = &made;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    world *o = *state;
+    coordinator_free(&o->c);
+    plan_free(&o->pl);
+    return 0;
+}
+
+static void step(world *o, coordinator_event event)
+{
+    o->effects.count = 0;
+    assert_int_equal(coordinator_step(&o->c, &event, &o->effects), EDGEPS_OK);
+}
+
+static const coordinator_effect *only(const world *o, coordinator_effect_kind kind)
+{
+    assert_int_equal(o->effects.count, 1);
+    assert_int_equal(o->effects.items[0].kind, kind);
+    return &o->effects.items[0];
+}
+
+static bool has(const world *o, coordinator_effect_kind kind)
+{
+    for (size_t k = 0; k < o->effects.count; k++)
+        if (o->effects.items[k].kind == kind)
+            return true;
+    return false;
+}
+
+static void join_all(world *o)
+{
+    for (int32_t i = 0; i < NODES; i++)
+        step(o, (coordinator_event){.kind = COORDINATOR_JOINED, .node = i});
+    assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_FIRST);
+}
+
+static void give_plan(world *o, size_t moves, int64_t restored)
+{
+    step(o, (coordinator_event){.kind = COORDINATOR_PLANNED,
+                                .plan = &o->pl,
+                                .move_count = moves,
+                                .restored_round = restored});
+}
+
+static void ready(world *o, int32_t node)
+{
+    step(o, (coordinator_event){
+                .kind = COORDINATOR_READY, .node = node, .generation = o->pl.generation});
+}
+
+/* In the first epoch of generation 1. */
+static void start(world *o)
+{
+    join_all(o);
+    give_plan(o, 0, -1);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    ready(o, 1);
+    ready(o, 2);
+    assert_int_equal(o->c.phase, COORDINATOR_TRAINING);
+}
+
+static void end_epoch(world *o, int64_t epoch)
+{
+    step(o, (coordinator_event){.kind = COORDINATOR_ROUND,
+                                .generation = o->c.plan.generation,
+                                .round = epoch * ROUNDS});
+    for (int32_t i = 1; i < NODES; i++)
+        if (o->c.present[i])
+            step(o,
+                 (coordinator_event){.kind = COORDINATOR_DONE, .node = i, .round = epoch * ROUNDS});
+}
+
+static void plans_moves_commits_and_announces_in_this_order(void **state)
+{
+    world *o = *state;
+    join_all(o);
+    give_plan(o, 2, -1);
+    assert_int_equal(only(o, COORDINATOR_MOVE)->index, 0);
+    step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = true});
+    assert_int_equal(only(o, COORDINATOR_MOVE)->index, 1);
+    step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = true});
+    assert_int_equal(only(o, COORDINATOR_COMMIT)->generation, 1);
+    assert_int_equal(o->c.plan.generation, 0);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    assert_int_equal(only(o, COORDINATOR_ANNOUNCE)->generation, 1);
+}
+
+static void an_epoch_begins_when_every_worker_is_ready(void **state)
+{
+    world *o = *state;
+    join_all(o);
+    give_plan(o, 0, -1);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    ready(o, 1);
+    assert_int_equal(o->effects.count, 0);
+    step(o, (coordinator_event){.kind = COORDINATOR_READY, .node = 2, .generation = 7});
+    assert_int_equal(o->effects.count, 0);
+    ready(o, 2);
+    assert_true(has(o, COORDINATOR_EPOCH_BEGUN));
+    assert_int_equal(o->effects.items[1].kind, COORDINATOR_ALLOW);
+    assert_int_equal(o->effects.items[1].round, ROUNDS);
+}
+
+static void the_job_ends_after_its_epochs(void **state)
+{
+    world *o = *state;
+    start(o);
+    end_epoch(o, 1);
+    assert_int_equal(only(o, COORDINATOR_SAVE)->round, ROUNDS);
+    step(o, (coordinator_event){.kind = COORDINATOR_SAVED, .ok = true});
+    assert_true(has(o, COORDINATOR_EPOCH_ENDED));
+    assert_true(has(o, COORDINATOR_WANT_PLAN));
+    give_plan(o, 0, -1); /* the same generation: nothing changes */
+    assert_true(has(o, COORDINATOR_EPOCH_BEGUN));
+    end_epoch(o, 2);
+    step(o, (coordinator_event){.kind = COORDINATOR_SAVED, .ok = true});
+    assert_true(has(o, COORDINATOR_FINISH));
+    assert_int_equal(o->c.phase, COORDINATOR_ENDED);
+}
+
+static void a_death_in_an_epoch_brings_a_new_generation_and_no_wait(void **state)
+{
+    world *o = *state;
+    start(o);
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 2});
+    assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_REPAIR);
+    o->pl.generation = 2;
+    o->pl.parent[2] = PLAN_NONE;
+    give_plan(o, 0, -1);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    assert_true(has(o, COORDINATOR_ANNOUNCE));
+    assert_true(has(o, COORDINATOR_ALLOW));
+    assert_false(has(o, COORDINATOR_EPOCH_BEGUN));
+    end_epoch(o, 1);
+    assert_true(has(o, COORDINATOR_SAVE));
+}
+
+static void a_death_while_planning_makes_the_plan_stale(void **state)
+{
+    world *o = *state;
+    join_all(o);
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 2});
+    assert_int_equal(o->effects.count, 0);
+    give_plan(o, 1, -1);
+    assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_REPAIR);
+}
+
+static void parameters_of_an_earlier_round_run_their_epoch_again(void **state)
+{
+    world *o = *state;
+    start(o);
+    end_epoch(o, 1);
+    step(o, (coordinator_event){.kind = COORDINATOR_SAVED, .ok = true});
+    give_plan(o, 0, -1);
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 0});
+    o->pl.generation = 2;
+    o->pl.global = 2;
+    give_plan(o, 1, ROUNDS);
+    step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = true});
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    assert_true(o->effects.items[0].forget);
+    assert_int_equal(o->c.epoch, 2);
+    assert_int_equal(o->c.committed_round, ROUNDS);
+    assert_int_equal(o->c.phase, COORDINATOR_STARTING);
+}
+
+static void a_failed_move_is_planned_again_and_announced_even_if_nothing_changes(void **state)
+{
+    world *o = *state;
+    start(o);
+    end_epoch(o, 1);
+    step(o, (coordinator_event){.kind = COORDINATOR_SAVED, .ok = true});
+    o->pl.generation = 2;
+    o->pl.global = 2;
+    give_plan(o, 1, -1);
+    step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = false});
+    assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_REPAIR);
+    o->pl.generation = 1;
+    o->pl.global = 0;
+    give_plan(o, 0, -1);
+    assert_int_equal(only(o, COORDINATOR_COMMIT)->generation, 2);
+}
+
+static void who_is_not_heard_is_expelled(void **state)
+{
+    world *o = *state;
+    start(o);
+    for (int32_t i = 0; i < NODES; i++)
+        step(o,
+             (coordinator_event){.kind = COORDINATOR_HEARD, .node = i, .now_ns = i == 1 ? 0 : 900});
+    step(o, (coordinator_event){.kind = COORDINATOR_TICK, .now_ns = 999});
+    assert_int_equal(o->effects.count, 0);
+    step(o, (coordinator_event){.kind = COORDINATOR_TICK, .now_ns = 1000});
+    assert_int_equal(o->effects.count, 2);
+    assert_int_equal(o->effects.items[0].kind, COORDINATOR_EXPEL);
+    assert_int_equal(o->effects.items[0].node, 1);
+    assert_int_equal(o->effects.items[1].kind, COORDINATOR_WANT_PLAN);
+}
+
+static void the_job_fails_when_nobody_or_no_plan_is_left(void **state)
+{
+    world *o = *state;
+    start(o);
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 1});
+    step(o, (coordinator_event){.kind = COORDINATOR_NO_PLAN});
+    assert_int_equal(only(o, COORDINATOR_FAIL)->why, COORDINATOR_IMPOSSIBLE);
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 0});
+    assert_int_equal(o->effects.count, 0);
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(plans_moves_commits_and_announces_in_this_order),
+        UNIT(an_epoch_begins_when_every_worker_is_ready),
+        UNIT(the_job_ends_after_its_epochs),
+        UNIT(a_death_in_an_epoch_brings_a_new_generation_and_no_wait),
+        UNIT(a_death_while_planning_makes_the_plan_stale),
+        UNIT(parameters_of_an_earlier_round_run_their_epoch_again),
+        UNIT(a_failed_move_is_planned_again_and_announced_even_if_nothing_changes),
+        UNIT(who_is_not_heard_is_expelled),
+        UNIT(the_job_fails_when_nobody_or_no_plan_is_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
