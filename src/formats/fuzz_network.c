@@ -1,0 +1,28 @@
+/* Whatever is accepted as a network must survive being written and read again unchanged. */
+#include "base/mem.h"
+#include "formats/network_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+    network *net, *again;
+    edgeps_diag diag;
+    char *text;
+    if (network_json_parse((const char *)bytes, count, "fuzz", &diag, &net))
+        return 0;
+    if (network_json_text(net, &text))
+        abort();
+    if (network_json_parse(text, strlen(text), "written", &diag, &again))
+        abort();
+    if (net->count != again->count || net->event_count != again->event_count ||
+        memcmp(net->latency_s, again->latency_s, net->count * net->count * sizeof(double)) != 0)
+        abort();
+    mem_free(text);
+    network_free(net);
+    network_free(again);
+    return 0;
+}

@@ -1,0 +1,92 @@
+#include "formats/json_int.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool listed(const char *key, const char *const *keys)
+{
+    for (; *keys; keys++)
+        if (strcmp(key, *keys) == 0)
+            return true;
+    return false;
+}
+
+static void join_keys(const char *const *keys, char *text, size_t size)
+{
+    size_t used = 0;
+    for (; *keys && used < size; keys++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", *keys);
+}
+
+edgeps_err json_check_keys(const json_t *object, const char *const *keys, edgeps_diag *diag)
+{
+    if (!json_is_object(object))
+        return diag_fail(diag, EDGEPS_FORMAT, "must be an object in braces");
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)object, key, value)
+    {
+        if (listed(key, keys))
+            continue;
+        char known[256] = "";
+        join_keys(keys, known, sizeof known);
+        return diag_fail(diag, EDGEPS_FORMAT, "%.40s: no such key; there are: %s", key, known);
+    }
+    return EDGEPS_OK;
+}
+
+static edgeps_err unreadable(const char *path, edgeps_diag *diag)
+{
+    return diag_fail(diag, EDGEPS_USAGE, "%s: cannot be read: %s", path, strerror(errno));
+}
+
+edgeps_err json_read_file(const char *path, int64_t most_bytes, edgeps_diag *diag, char **text,
+                          size_t *length)
+{
+    FILE *file = fopen(path, "re");
+    char *bytes = NULL;
+    size_t used = 0, room = 0;
+    if (!file)
+        return unreadable(path, diag);
+    edgeps_err err = EDGEPS_OK;
+    for (size_t got = 1; !err && got; used += got) {
+        if (used == room) {
+            room = room ? 2 * room : 65536;
+            char *more = mem_resize(bytes, room, 1);
+            if (!more) {
+                err = diag_fail(diag, EDGEPS_NOMEM, "%s: no memory to read it", path);
+                break;
+            }
+            bytes = more;
+        }
+        got = fread(bytes + used, 1, room - used, file);
+        if ((int64_t)(used + got) > most_bytes)
+            err = diag_fail(diag, EDGEPS_USAGE, "%s: is larger than any such file", path);
+    }
+    if (!err && ferror(file))
+        err = unreadable(path, diag);
+    fclose(file);
+    if (err) {
+        mem_free(bytes);
+        return err;
+    }
+    *text = bytes;
+    *length = used;
+    return EDGEPS_OK;
+}
+
+edgeps_err json_take_text(json_t *root, size_t flags, char **text)
+{
+    char *printed = json_dumps(root, flags);
+    json_decref(root);
+    char *copy = printed ? mem_copy_text(printed) : NULL;
+    free(printed);
+    if (!copy)
+        return EDGEPS_NOMEM;
+    *text = copy;
+    return EDGEPS_OK;
+}

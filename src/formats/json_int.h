@@ -1,0 +1,22 @@
+/* What the JSON readers and writers of this room share. */
+#ifndef EDGEPS_FORMATS_JSON_INT_H
+#define EDGEPS_FORMATS_JSON_INT_H
+
+#include "base/err.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Refuses what is no object, and any key that is not in the NULL-ended list. */
+edgeps_err json_check_keys(const json_t *object, const char *const *keys, edgeps_diag *diag);
+
+/* The whole file; the caller frees it with mem_free. EDGEPS_USAGE when it cannot be read. */
+edgeps_err json_read_file(const char *path, int64_t most_bytes, edgeps_diag *diag, char **text,
+                          size_t *length);
+
+/* Prints `root` and lets it go. The text is freed with mem_free. EDGEPS_NOMEM. */
+edgeps_err json_take_text(json_t *root, size_t flags, char **text);
+
+#endif

@@ -1,0 +1,163 @@
+#include "formats/plan_json.h"
+
+#include "base/mem.h"
+#include "formats/json_int.h"
+
+#include <string.h>
+
+static const char *const plan_keys[] = {
+    "edgeps",     "algo",    "status",        "seed",         "model",  "transfer",
+    "max_locals", "global",  "generation",    "locals",       "parent", "need_bytes",
+    "predicted",  "reasons", "lower_bound_s", "proved_ratio", NULL};
+
+static const char *name_of(const plan_json_facts *f, int32_t node)
+{
+    return f->network->nodes[node].name;
+}
+
+static json_t *parents(const plan_json_facts *f)
+{
+    json_t *o = json_object();
+    for (size_t i = 0; i < f->plan->count; i++)
+        if (f->plan->parent[i] != PLAN_NONE)
+            json_object_set_new(o, name_of(f, (int32_t)i),
+                                json_string(name_of(f, f->plan->parent[i])));
+    return o;
+}
+
+static json_t *locals(const plan_json_facts *f)
+{
+    json_t *array = json_array();
+    for (size_t j = 0; j < f->plan->count; j++)
+        if (plan_is_local(f->plan, j))
+            json_array_append_new(array, json_string(name_of(f, (int32_t)j)));
+    return array;
+}
+
+static json_t *needs(const plan_json_facts *f)
+{
+    json_t *o = json_object();
+    for (size_t j = 0; j < f->plan->count; j++) {
+        int64_t need = plan_need_bytes(f->plan, f->job, j);
+        if (need)
+            json_object_set_new(o, name_of(f, (int32_t)j), json_integer(need));
+    }
+    return o;
+}
+
+static json_t *predicted(const plan_json_facts *f)
+{
+    json_t *o = json_object(), *phases = json_object();
+    json_object_set_new(o, "round_s", json_real(f->round_s));
+    json_object_set_new(o, "epoch_s", json_real(f->epoch_s));
+    for (size_t k = 0; k < f->phase_count; k++)
+        json_object_set_new(phases, f->phase_names[k], json_real(f->phase_s[k]));
+    json_object_set_new(o, "phases", phases);
+    if (f->bottleneck)
+        json_object_set_new(o, "bottleneck", json_string(f->bottleneck));
+    return o;
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    if (text)
+        json_object_set_new(o, key, json_string(text));
+}
+
+edgeps_err plan_json_text(const plan_json_facts *f, char **text)
+{
+    json_t *o = json_object(), *reasons = json_array();
+    set_text(o, "edgeps", "plan/1");
+    set_text(o, "algo", f->algorithm);
+    set_text(o, "status", f->status);
+    if (f->algorithm)
+        json_object_set_new(o, "seed", json_integer((json_int_t)f->seed));
+    set_text(o, "model", f->job->model);
+    set_text(o, "transfer", job_transfer_name(f->job->transfer));
+    if (f->max_locals)
+        json_object_set_new(o, "max_locals", json_integer((json_int_t)f->max_locals));
+    json_object_set_new(o, "generation", json_integer((json_int_t)f->plan->generation));
+    set_text(o, "global", name_of(f, f->plan->global));
+    json_object_set_new(o, "locals", locals(f));
+    json_object_set_new(o, "parent", parents(f));
+    json_object_set_new(o, "need_bytes", needs(f));
+    json_object_set_new(o, "predicted", predicted(f));
+    if (f->lower_bound_s > 0) {
+        json_object_set_new(o, "lower_bound_s", json_real(f->lower_bound_s));
+        json_object_set_new(o, "proved_ratio", json_real(f->round_s / f->lower_bound_s));
+    }
+    for (size_t k = 0; k < f->reason_count; k++)
+        json_array_append_new(reasons, json_string(f->reasons[k]));
+    json_object_set_new(o, "reasons", reasons);
+    return json_take_text(o, JSON_INDENT(1), text);
+}
+
+static edgeps_err find(const network *net, const json_t *name, const char *what, edgeps_diag *diag,
+                       int32_t *out)
+{
+    if (!json_is_string(name))
+        return diag_fail(diag, EDGEPS_FORMAT, "%s: must be the name of a node", what);
+    int64_t found = network_find(net, json_string_value(name));
+    if (found < 0)
+        return diag_fail(diag, EDGEPS_FORMAT, "%s: no node is called '%.63s'", what,
+                         json_string_value(name));
+    *out = (int32_t)found;
+    return EDGEPS_OK;
+}
+
+static edgeps_err read_parents(const json_t *object, const network *net, edgeps_diag *diag,
+                               plan *pl)
+{
+    if (!json_is_object(object))
+        return diag_fail(diag, EDGEPS_FORMAT, "parent: must be an object, worker to local server");
+    const char *worker;
+    json_t *local;
+    json_object_foreach((json_t *)object, worker, local)
+    {
+        int64_t i = network_find(net, worker);
+        if (i < 0)
+            return diag_fail(diag, EDGEPS_FORMAT, "parent: no node is called '%.63s'", worker);
+        edgeps_err err = find(net, local, "parent", diag, &pl->parent[i]);
+        if (err)
+            return err;
+    }
+    return EDGEPS_OK;
+}
+
+static edgeps_err read_plan(const json_t *root, const network *net, edgeps_diag *diag, plan *pl)
+{
+    const json_t *generation = json_object_get(root, "generation");
+    edgeps_err err = json_check_keys(root, plan_keys, diag);
+    if (!err && generation && (!json_is_integer(generation) || json_integer_value(generation) < 0))
+        err = diag_fail(diag, EDGEPS_FORMAT, "generation: must be a whole number from 0");
+    if (!err)
+        err = find(net, json_object_get(root, "global"), "global", diag, &pl->global);
+    if (!err)
+        err = read_parents(json_object_get(root, "parent"), net, diag, pl);
+    if (!err)
+        pl->generation = (uint64_t)json_integer_value(generation);
+    return err;
+}
+
+edgeps_err plan_json_parse(const char *text, size_t length, const network *net, edgeps_diag *diag,
+                           plan *out)
+{
+    json_error_t at;
+    plan pl;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
+    if (!root)
+        return diag_fail(diag, EDGEPS_FORMAT, "line %d, column %d: %s", at.line, at.column,
+                         at.text);
+    edgeps_err err = plan_make(net->count, &pl);
+    if (err) {
+        json_decref(root);
+        return diag_fail(diag, err, "no memory for a plan");
+    }
+    err = read_plan(root, net, diag, &pl);
+    json_decref(root);
+    if (err)
+        plan_free(&pl);
+    else
+        *out = pl;
+    return err;
+}

@@ -1,0 +1,42 @@
+/* The plan as JSON of version "plan/1", described in docs/plan-file.md: what `edgeps plan --json`
+ * prints and a run keeps, and the roles read back from it. */
+#ifndef EDGEPS_FORMATS_PLAN_JSON_H
+#define EDGEPS_FORMATS_PLAN_JSON_H
+
+#include "base/err.h"
+#include "job/job.h"
+#include "network/network.h"
+#include "plan/plan.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is said of a plan. All pointers are borrowed; NULL and 0 leave a field out. */
+typedef struct plan_json_facts {
+    const network *network;
+    const plan *plan;
+    const job *job;
+    const char *algorithm;
+    const char *status; /* "optimal", "feasible" */
+    uint64_t seed;
+    size_t max_locals;
+    double round_s;
+    double epoch_s;
+    const char *const *phase_names; /* phase_count of them */
+    const double *phase_s;
+    size_t phase_count;
+    const char *bottleneck;
+    double lower_bound_s; /* 0: none is known */
+    const char *const *reasons;
+    size_t reason_count;
+} plan_json_facts;
+
+/* The caller frees `text` with mem_free. */
+edgeps_err plan_json_text(const plan_json_facts *facts, char **text);
+
+/* Reads generation, global and parent of a plan for this network. EDGEPS_FORMAT names the place;
+ * the constraints of a problem are plan_check's affair. */
+edgeps_err plan_json_parse(const char *text, size_t length, const network *net, edgeps_diag *diag,
+                           plan *out);
+
+#endif

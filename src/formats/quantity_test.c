@@ -1,0 +1,103 @@
+#include "formats/quantity.h"
+
+#include "base/rng.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+static void reads(quantity_kind kind, const char *text, double expected)
+{
+    double value = -1;
+    edgeps_diag diag = {.text = ""};
+    if (quantity_parse(kind, text, &diag, &value))
+        fail_msg("'%s': %s", text, diag.text);
+    if (value != expected)
+        fail_msg("'%s' reads as %.17g, not %.17g", text, value, expected);
+}
+
+static void refuses(quantity_kind kind, const char *text, const char *words)
+{
+    double value = -1;
+    edgeps_diag diag = {.text = ""};
+    assert_int_equal(quantity_parse(kind, text, &diag, &value), EDGEPS_FORMAT);
+    assert_true(value == -1);
+    if (!strstr(diag.text, words))
+        fail_msg("'%s': '%s' lacks '%s'", text, diag.text, words);
+}
+
+static void tells_bits_from_bytes_and_k_from_ki(void **state)
+{
+    (void)state;
+    reads(QUANTITY_RATE, "20 Mbit/s", 2.5e6);
+    reads(QUANTITY_RATE, "20 MB/s", 2e7);
+    reads(QUANTITY_RATE, "1 kB/s", 1000);
+    reads(QUANTITY_RATE, "1 KiB/s", 1024);
+    reads(QUANTITY_RATE, "1 Kibit/s", 128);
+    reads(QUANTITY_RATE, "0 bit/s", 0);
+    reads(QUANTITY_SIZE, "512 MiB", 512.0 * 1024 * 1024);
+    reads(QUANTITY_SIZE, "1.5 GB", 1.5e9);
+    reads(QUANTITY_SIZE, "7B", 7);
+    reads(QUANTITY_TIME, "15 ms", 15 * 1e-3);
+    reads(QUANTITY_TIME, "2 min", 120);
+    reads(QUANTITY_SPEED, "9e2 samples/s", 900);
+}
+
+static void a_bare_number_is_refused_with_an_example(void **state)
+{
+    (void)state;
+    refuses(QUANTITY_RATE, "20", "'20' has no unit; write it like \"20 Mbit/s\"");
+    refuses(QUANTITY_SIZE, "0", "no unit");
+    refuses(QUANTITY_TIME, "1.5 ", "no unit");
+}
+
+static void foreign_units_and_numbers_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    refuses(QUANTITY_RATE, "20 Mbps", "unit 'Mbps' is not known");
+    refuses(QUANTITY_RATE, "20 mbit/s", "not known");
+    refuses(QUANTITY_RATE, "20 MiB", "not known");
+    refuses(QUANTITY_SIZE, "1 Mbit", "not known");
+    refuses(QUANTITY_TIME, "15 MS", "not known");
+    refuses(QUANTITY_RATE, "-1 Mbit/s", "negative");
+    const char *const nonsense[] = {"",         "fast",      "inf B/s", "nan B/s",
+                                    "0x10 B/s", "1e999 B/s", "- B"};
+    for (size_t k = 0; k < sizeof nonsense / sizeof *nonsense; k++)
+        refuses(QUANTITY_RATE, nonsense[k], "is no quantity");
+}
+
+static void what_is_written_reads_back_the_same(void **state)
+{
+    (void)state;
+    rng r = rng_make(1, 0);
+    for (int n = 0; n < 20000; n++) {
+        quantity_kind kind = (quantity_kind)rng_below(&r, 4);
+        double value = rng_uniform(&r) * pow(10, (double)rng_below(&r, 30) - 12);
+        char text[QUANTITY_TEXT_BYTES];
+        quantity_text(kind, value, text);
+        reads(kind, text, value);
+    }
+    char text[QUANTITY_TEXT_BYTES];
+    quantity_text(QUANTITY_RATE, 2.5e6, text);
+    assert_string_equal(text, "20 Mbit/s");
+    quantity_text(QUANTITY_SIZE, 1 << 20, text);
+    assert_string_equal(text, "1 MiB");
+    quantity_text(QUANTITY_TIME, 0, text);
+    reads(QUANTITY_TIME, text, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_bits_from_bytes_and_k_from_ki),
+        cmocka_unit_test(a_bare_number_is_refused_with_an_example),
+        cmocka_unit_test(foreign_units_and_numbers_that_are_none_are_refused),
+        cmocka_unit_test(what_is_written_reads_back_the_same),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
