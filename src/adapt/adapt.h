@@ -34,11 +34,13 @@ typedef struct adapt_move {
     int32_t to;
     int64_t bytes;
     double transfer_s; /* predicted */
+    bool releases;     /* later moves need the room: once this one is done, the server (or waiting
+                          state) that it came from must go, before the commit */
 } adapt_move;
 
 typedef struct adapt_options {
     adapt_mode mode;
-    const char *algorithm; /* for ADAPT_REPLAN and a repair from scratch; NULL: "approx" */
+    const char *algorithm; /* for ADAPT_REPLAN and a repair from scratch; NULL: the table's first */
     uint64_t seed;
     double horizon_epochs; /* epochs that conditions are expected to hold; 0: 1 */
     double hysteresis;     /* fraction by which the gain must exceed the cost; 0: 0.1 */
@@ -58,8 +60,10 @@ typedef struct adapt_result {
     char reason[256]; /* "storage of lyon: its servers need ...", "saves 1.2 s of 9.0 s", ... */
 } adapt_result;
 
-/* `p` is the problem as measured now (absent nodes carry no
- * roles), `current` the plan in force. */
+/* `p` is the problem as measured now (absent nodes carry no roles), `current` the plan in force.
+ * EDGEPS_FORMAT when that is no plan of these nodes; that no plan is feasible is no error: see
+ * `infeasible`. A local search: every step tries O(nodes x locals) changes, O(nodes) each, and
+ * plays the rounds of a few. Deterministic for a seed. */
 edgeps_err adapt_step(const problem *p, const plan *current, const adapt_options *options,
                       edgeps_diag *diag, adapt_result *out);
 

@@ -1,0 +1,57 @@
+/* From one plan to the next: which servers' state must travel, how long that takes, and in which
+ * order there is room for it. Private to adapt.
+ *
+ * A node is gone when it may not serve: its servers have no state to give and hold no storage.
+ */
+#ifndef EDGEPS_ADAPT_MOVES_INT_H
+#define EDGEPS_ADAPT_MOVES_INT_H
+
+#include "adapt/adapt.h"
+
+/* Two plans of one problem and the workers of each node's local server in both. */
+typedef struct transition {
+    const problem *p;
+    const plan *old;
+    const plan *next;
+    const int32_t *old_children;
+    const int32_t *next_children;
+    size_t old_locals;
+    size_t next_locals;
+} transition;
+
+/* True when the node has no server state to give. */
+bool moves_gone(const transition *t, int32_t node);
+
+/* The local server on `v` is in the old plan only. */
+bool moves_closes(const transition *t, size_t v);
+
+int64_t moves_local_need(const transition *t, int32_t children);
+int64_t moves_global_need(const transition *t, const plan *pl, size_t locals, size_t node);
+
+/* Time of one transfer; a checkpoint comes at the rate of the target's down link. */
+double moves_transfer_s(const transition *t, const adapt_move *m);
+
+/* True when every node that receives a server, or keeps one that grows, has room for the servers of
+ * both plans: then nothing needs to be released before the next plan is committed. */
+bool moves_coexist(const transition *t);
+
+/* Most moves that a transition can have, a stop-over included. */
+size_t moves_room(const transition *t);
+
+/* Lists the moves into `moves`, by node, local servers first; returns their number. The global
+ * server comes first when its state comes from a checkpoint, because new local servers then copy
+ * from it. `*move_s`: all transfers one after another. */
+size_t moves_list(const transition *t, adapt_move *moves, double *move_s);
+
+typedef enum moves_order_kind {
+    MOVES_TOGETHER,      /* any order is safe */
+    MOVES_ONE_BY_ONE,    /* safe if moves that say so release their source at once */
+    MOVES_WITH_STOPOVER, /* likewise, and one state waits on a third node */
+    MOVES_UNSAFE,        /* no such order exists (or, beyond 13 moves, was found) */
+} moves_order_kind;
+
+/* Puts the moves into a safe order, adding a stop-over where a cycle needs one. */
+edgeps_err moves_order(const transition *t, adapt_move *moves, size_t *count,
+                       moves_order_kind *kind);
+
+#endif
