@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#define QUICK_ALGORITHM "greedy"
 /* A change for less than this fraction of a round is not worth a new generation. */
 #define LEAST_GAIN 0.01
 
@@ -49,28 +50,40 @@ static edgeps_err judge_current(work *w)
     return err;
 }
 
-/* Lets the search stand at a plan made from scratch; its verdict is broken when there is none. */
-static edgeps_err from_scratch(work *w, edgeps_diag *diag)
+typedef edgeps_err reach_function(search *s, const plan *pl);
+
+/* Makes a plan from scratch and hands it to the search, if there is one. */
+static edgeps_err from_scratch(work *w, const char *algorithm, bool no_polish,
+                               reach_function *reach, edgeps_diag *diag)
 {
-    const char *name = w->options->algorithm ? w->options->algorithm : place_algorithms[0].name;
-    place_options options = {.seed = w->options->seed};
+    place_options options = {.seed = w->options->seed, .no_polish = no_polish};
     place_result placed = {0};
-    edgeps_err err = place_run(name, w->p, &options, diag, &placed);
+    edgeps_err err = place_run(algorithm, w->p, &options, diag, &placed);
     if (err)
         return err;
     if (placed.status != PLACE_INFEASIBLE)
-        err = search_stand(&w->search, &placed.plan);
+        err = reach(&w->search, &placed.plan);
     place_result_free(&placed);
     return err;
 }
 
+static const char *algorithm_of(const work *w)
+{
+    return w->options->algorithm ? w->options->algorithm : place_algorithms[0].name;
+}
+
+/* Descends from the plan in force and from one of a quick placement, as the first descent may end
+ * where no single change helps. The moves count in both. */
 static edgeps_err adjust(work *w, edgeps_diag *diag)
 {
-    edgeps_err err = search_repair(&w->search);
-    if (!err && w->search.base_verdict.broken > 0)
-        err = from_scratch(w, diag);
-    if (!err && w->search.base_verdict.broken == 0)
-        err = search_improve(&w->search);
+    search *s = &w->search;
+    edgeps_err err = search_repair(s);
+    if (!err && s->base_verdict.broken > 0)
+        err = from_scratch(w, algorithm_of(w), false, search_stand, diag);
+    if (!err && s->base_verdict.broken == 0)
+        err = search_improve(s);
+    if (!err && s->base_verdict.broken == 0)
+        err = from_scratch(w, QUICK_ALGORITHM, true, search_try, diag);
     return err;
 }
 
@@ -185,7 +198,9 @@ edgeps_err adapt_step(const problem *p, const plan *current, const adapt_options
         return diag_fail(diag, err, "no memory to adjust a plan of %zu nodes", p->count);
     err = judge_current(&w);
     if (!err)
-        err = options->mode == ADAPT_REPLAN ? from_scratch(&w, diag) : adjust(&w, diag);
+        err = options->mode == ADAPT_REPLAN
+                  ? from_scratch(&w, algorithm_of(&w), false, search_stand, diag)
+                  : adjust(&w, diag);
     if (!err)
         err = conclude(&w);
     search_free(&w.search);

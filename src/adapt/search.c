@@ -9,6 +9,8 @@
 #define MOST_STEPS 60
 /* Changes per step that are evaluated exactly, best bound first. */
 #define SHORTLIST 24
+/* ... and after the first that is better. */
+#define MORE_TRIES 4
 
 typedef struct ranked {
     double bound_s;
@@ -209,7 +211,7 @@ static edgeps_err rank_changes(search *s, size_t *ranked_count)
     edgeps_err err = list_changes(s, &count);
     if (err)
         return err;
-    if (s->ranked_room < s->change_room) {
+    if (!s->ranked || s->ranked_room < s->change_room) {
         ranked *grown = mem_resize(s->ranked, s->change_room, sizeof *grown);
         if (!grown)
             return EDGEPS_NOMEM;
@@ -230,8 +232,9 @@ static edgeps_err rank_changes(search *s, size_t *ranked_count)
 static edgeps_err take_best(search *s, size_t ranked_count, bool *better_found)
 {
     verdict best = s->base_verdict;
+    size_t end = ranked_count < SHORTLIST ? ranked_count : SHORTLIST;
     *better_found = false;
-    for (size_t k = 0; k < ranked_count && k < SHORTLIST; k++) {
+    for (size_t k = 0; k < end; k++) {
         const ranked *r = &s->ranked[k];
         if (r->apart == best.apart && r->bound_s >= best.objective_s)
             break;
@@ -240,11 +243,13 @@ static edgeps_err take_best(search *s, size_t ranked_count, bool *better_found)
         edgeps_err err = weigh_exactly(s, &s->trial, &v);
         if (err)
             return err;
-        if (better(&v, &best)) {
-            best = v;
-            copy_plan(&s->trial, &s->best);
-            *better_found = true;
-        }
+        if (!better(&v, &best))
+            continue;
+        if (!*better_found && k + 1 + MORE_TRIES < end)
+            end = k + 1 + MORE_TRIES;
+        best = v;
+        copy_plan(&s->trial, &s->best);
+        *better_found = true;
     }
     return EDGEPS_OK;
 }
@@ -261,5 +266,23 @@ edgeps_err search_improve(search *s)
         if (!err && found)
             err = search_stand(s, &s->best);
     }
+    return err;
+}
+
+edgeps_err search_try(search *s, const plan *other)
+{
+    plan kept;
+    verdict before = s->base_verdict;
+    edgeps_err err = plan_copy(&s->base, &kept);
+    if (err)
+        return err;
+    err = search_stand(s, other);
+    if (!err && s->base_verdict.broken == 0)
+        err = search_improve(s);
+    if (!err && !better(&s->base_verdict, &before)) {
+        copy_plan(&kept, &s->base);
+        s->base_verdict = before;
+    }
+    plan_free(&kept);
     return err;
 }

@@ -76,6 +76,9 @@ edgeps_err search_repair(search *s);
 /* From a plan that breaks nothing: takes changes as long as they lower the objective. */
 edgeps_err search_improve(search *s);
 
+/* Descends from `other` too, and stands at the better of the two ends. */
+edgeps_err search_try(search *s, const plan *other);
+
 /* The transition from the plan in force to `next`, whose children go to s->children. */
 transition search_transition(search *s, const plan *next);
 
