@@ -1,0 +1,39 @@
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *text;
+} commands[] = {
+    {"plan", cli_plan, "place the parameter servers of a job in a network"},
+};
+
+static int help(FILE *out)
+{
+    fprintf(out, "usage: edgeps COMMAND [ARGUMENTS]\n\n");
+    for (size_t k = 0; k < sizeof commands / sizeof *commands; k++)
+        fprintf(out, "  %-8s %s\n", commands[k].name, commands[k].text);
+    fprintf(out, "\nedgeps COMMAND --help tells more; edgeps --version the version.\n");
+    return out == stdout ? 0 : 2;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return help(stderr);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        return help(stdout);
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("edgeps %s\n", EDGEPS_VERSION);
+        return 0;
+    }
+    for (size_t k = 0; k < sizeof commands / sizeof *commands; k++)
+        if (strcmp(argv[1], commands[k].name) == 0)
+            return commands[k].run(argc - 1, argv + 1);
+    fprintf(stderr, "edgeps: '%s' is no command; see edgeps --help\n", argv[1]);
+    return 2;
+}

@@ -1,0 +1,107 @@
+#include "cli/options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+edgeps_err options_read(const options_row *rows, size_t count, int argc, char **argv,
+                        const char **values, const char **operand, edgeps_diag *diag)
+{
+    assert(count < OPTIONS_MOST);
+    struct option table[OPTIONS_MOST + 1] = {{0}};
+    for (size_t k = 0; k < count; k++)
+        table[k] = (struct option){.name = rows[k].name,
+                                   .has_arg = rows[k].argument ? required_argument : no_argument,
+                                   .val = (int)k + 256};
+    opterr = 0;
+    optind = 1;
+    int found;
+    while ((found = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
+        const char *given = argv[optind - 1];
+        if (found == ':')
+            return diag_fail(diag, EDGEPS_USAGE, "%s: needs a value; see --help", given);
+        if (found < 256)
+            return diag_fail(diag, EDGEPS_USAGE, "%s: no such option; see --help", given);
+        values[found - 256] = optarg ? optarg : "";
+    }
+    if (argc - optind > 1)
+        return diag_fail(diag, EDGEPS_USAGE, "'%s': one argument too many; see --help",
+                         argv[optind + 1]);
+    *operand = optind < argc ? argv[optind] : NULL;
+    return EDGEPS_OK;
+}
+
+void options_help(const char *usage, const char *purpose, const options_row *rows, size_t count)
+{
+    printf("usage: edgeps %s\n%s\n\n", usage, purpose);
+    for (size_t k = 0; k < count; k++) {
+        char head[64];
+        snprintf(head, sizeof head, "--%s %s", rows[k].name,
+                 rows[k].argument ? rows[k].argument : "");
+        printf("  %-22s %s", head, rows[k].text);
+        if (rows[k].fallback)
+            printf(" (default %s)", rows[k].fallback);
+        putchar('\n');
+    }
+}
+
+edgeps_err options_whole(const char *name, const char *text, int64_t least, int64_t most,
+                         edgeps_diag *diag, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (end == text || *end)
+        return diag_fail(diag, EDGEPS_USAGE, "--%s: '%s' is not a whole number", name, text);
+    if (errno || value < least || value > most)
+        return diag_fail(diag, EDGEPS_USAGE, "--%s: %s is not within %" PRId64 " and %" PRId64,
+                         name, text, least, most);
+    *out = value;
+    return EDGEPS_OK;
+}
+
+edgeps_err options_real(const char *name, const char *text, double least, double most,
+                        edgeps_diag *diag, double *out)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end)
+        return diag_fail(diag, EDGEPS_USAGE, "--%s: '%s' is not a number", name, text);
+    if (!(value >= least && value <= most))
+        return diag_fail(diag, EDGEPS_USAGE, "--%s: %s is not within %g and %g", name, text, least,
+                         most);
+    *out = value;
+    return EDGEPS_OK;
+}
+
+edgeps_err options_choice(const char *name, const char *text, const char *const *choices,
+                          edgeps_diag *diag, int *out)
+{
+    char all[256] = "";
+    size_t used = 0;
+    for (int k = 0; choices[k]; k++) {
+        if (strcmp(choices[k], text) == 0) {
+            *out = k;
+            return EDGEPS_OK;
+        }
+        int more = snprintf(all + used, sizeof all - used, "%s%s", k ? ", " : "", choices[k]);
+        used += (size_t)more < sizeof all - used ? (size_t)more : 0;
+    }
+    return diag_fail(diag, EDGEPS_USAGE, "--%s: '%s' is none of: %s", name, text, all);
+}
+
+void options_default_data(char *path, size_t size)
+{
+    const char *own = getenv("EDGEPS_CACHE"), *xdg = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    if (own && own[0])
+        snprintf(path, size, "%s/mnist", own);
+    else if (xdg && xdg[0])
+        snprintf(path, size, "%s/edgeps/mnist", xdg);
+    else
+        snprintf(path, size, "%s/.cache/edgeps/mnist", home ? home : ".");
+}

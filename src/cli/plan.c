@@ -1,0 +1,242 @@
+#include "cli/cli.h"
+
+#include "base/mem.h"
+#include "cli/options.h"
+#include "cost/cost.h"
+#include "formats/network_json.h"
+#include "formats/plan_json.h"
+#include "formats/quantity.h"
+#include "place/place.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MODEL,
+    ALGO,
+    SEED,
+    MAX_LOCALS,
+    TRANSFER,
+    BATCH,
+    SAMPLES,
+    DEADLINE,
+    NO_POLISH,
+    JSON,
+    OUT,
+    HELP,
+    OPTIONS
+};
+
+static const options_row rows[OPTIONS] = {
+    [MODEL] = {"model", "NAME", "lenet5", "lenet5 or mlp", false},
+    [ALGO] = {"algo", "NAME", "approx", "approx, greedy, random, brute", false},
+    [SEED] = {"seed", "N", "1", "the same seed gives the same plan", false},
+    [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", false},
+    [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", false},
+    [BATCH] = {"batch", "N", "64", "samples of an average worker in a round", false},
+    [SAMPLES] = {"samples", "N", "60000", "training samples of all workers", false},
+    [DEADLINE] = {"deadline", "TIME", NULL, "stop searching after, such as \"5 s\"", false},
+    [NO_POLISH] = {"no-polish", NULL, NULL, "leave the local search out", false},
+    [JSON] = {"json", NULL, NULL, "the plan as JSON instead of a table", false},
+    [OUT] = {"out", "FILE", NULL, "also write the plan as JSON into a file", false},
+    [HELP] = {"help", NULL, NULL, "this text", false},
+};
+
+typedef struct work {
+    const char *value[OPTIONS];
+    network *net;
+    job job;
+    problem *problem;
+    place_options options;
+    place_result result;
+    bool placed;
+} work;
+
+static edgeps_err read_settings(work *w, problem_options *po, edgeps_diag *diag)
+{
+    static const char *const transfers[] = {"pipelined", "store-and-forward", NULL};
+    int64_t seed, locals, batch, samples;
+    int transfer;
+    edgeps_err err = options_whole("seed", w->value[SEED], 0, INT64_MAX, diag, &seed);
+    if (!err)
+        err =
+            options_whole("max-locals", w->value[MAX_LOCALS], 1, NETWORK_MAX_NODES, diag, &locals);
+    if (!err)
+        err = options_whole("batch", w->value[BATCH], 1, 65536, diag, &batch);
+    if (!err)
+        err = options_whole("samples", w->value[SAMPLES], 1, INT64_C(1) << 40, diag, &samples);
+    if (!err)
+        err = options_choice("transfer", w->value[TRANSFER], transfers, diag, &transfer);
+    if (!err && w->value[DEADLINE] &&
+        quantity_parse(QUANTITY_TIME, w->value[DEADLINE], diag, &w->options.deadline_s))
+        err = diag_wrap(diag, EDGEPS_USAGE, "--deadline");
+    if (!err)
+        err = job_make(w->value[MODEL], samples, batch, (job_transfer)transfer, diag, &w->job);
+    if (err)
+        return err;
+    w->options.seed = (uint64_t)seed;
+    w->options.no_polish = w->value[NO_POLISH] != NULL;
+    po->max_locals = (size_t)locals;
+    return EDGEPS_OK;
+}
+
+static edgeps_err place(work *w, const char *path, edgeps_diag *diag)
+{
+    problem_options po = {0};
+    if (!path)
+        return diag_fail(diag, EDGEPS_USAGE, "no network file given; see edgeps plan --help");
+    edgeps_err err = read_settings(w, &po, diag);
+    if (!err)
+        err = network_json_load(path, diag, &w->net);
+    if (!err)
+        err = problem_make(w->net, &w->job, &po, diag, &w->problem);
+    if (!err)
+        err = place_run(w->value[ALGO], w->problem, &w->options, diag, &w->result);
+    w->placed = !err;
+    if (!err && w->result.status == PLACE_INFEASIBLE)
+        err = diag_fail(diag, EDGEPS_INFEASIBLE, "%s: %s", path, w->result.reason);
+    return err;
+}
+
+static edgeps_err plan_text(const work *w, char **text)
+{
+    const char *names[COST_PHASES], *reasons[] = {w->result.reason};
+    char bottleneck[256];
+    for (int k = 0; k < COST_PHASES; k++)
+        names[k] = cost_phase_name((cost_phase)k);
+    cost_bottleneck_text(&w->result.cost.bottleneck, w->problem, bottleneck, sizeof bottleneck);
+    plan_json_facts facts = {
+        .network = w->net,
+        .plan = &w->result.plan,
+        .job = &w->job,
+        .algorithm = w->value[ALGO],
+        .status = w->result.status == PLACE_OPTIMAL ? "optimal" : "feasible",
+        .seed = w->options.seed,
+        .max_locals = w->problem->max_locals,
+        .round_s = w->result.cost.round_s,
+        .epoch_s = w->result.cost.epoch_s,
+        .phase_names = names,
+        .phase_s = w->result.cost.phase_s,
+        .phase_count = COST_PHASES,
+        .bottleneck = bottleneck,
+        .lower_bound_s = w->result.lower_bound_s,
+        .reasons = reasons,
+        .reason_count = 1,
+    };
+    return plan_json_text(&facts, text);
+}
+
+static void size_text(int64_t bytes, char *text, size_t size)
+{
+    if (bytes >= 1 << 20)
+        snprintf(text, size, "%.1f MiB", (double)bytes / (1 << 20));
+    else
+        snprintf(text, size, "%.0f KiB", (double)bytes / 1024);
+}
+
+static void print_workers(const plan *pl, const network *net, size_t local)
+{
+    const char *separator = "";
+    for (size_t i = 0; i < pl->count; i++)
+        if (pl->parent[i] == (int32_t)local) {
+            printf("%s%s", separator, net->nodes[i].name);
+            separator = ", ";
+        }
+    putchar('\n');
+}
+
+static int widest_name(const network *net)
+{
+    size_t widest = 4;
+    for (size_t i = 0; i < net->count; i++)
+        if (strlen(net->nodes[i].name) > widest)
+            widest = strlen(net->nodes[i].name);
+    return (int)widest;
+}
+
+static void print_roles(const work *w)
+{
+    const plan *pl = &w->result.plan;
+    int width = widest_name(w->net);
+    char need[32], offered[32];
+    printf("%-*s  %-13s  %10s  %10s  workers\n", width, "node", "role", "needs", "free");
+    for (size_t j = 0; j < pl->count; j++) {
+        bool global = pl->global == (int32_t)j, local = plan_is_local(pl, j);
+        if (!global && !local)
+            continue;
+        size_text(plan_need_bytes(pl, &w->job, j), need, sizeof need);
+        size_text(w->net->nodes[j].free_bytes, offered, sizeof offered);
+        printf("%-*s  %-13s  %10s  %10s  ", width, w->net->nodes[j].name,
+               global && local ? "global, local"
+               : global        ? "global"
+                               : "local",
+               need, offered);
+        print_workers(pl, w->net, j);
+    }
+}
+
+static void print_table(const work *w)
+{
+    const place_result *r = &w->result;
+    char text[256];
+    print_roles(w);
+    printf("\npredicted: %.6f s a round, %.3f s an epoch of %lld rounds (%s)\n", r->cost.round_s,
+           r->cost.epoch_s, (long long)w->problem->rounds, job_transfer_name(w->job.transfer));
+    for (int k = 0; k < COST_PHASES; k++)
+        printf("  %-16s %10.6f s\n", cost_phase_name((cost_phase)k), r->cost.phase_s[k]);
+    cost_bottleneck_text(&r->cost.bottleneck, w->problem, text, sizeof text);
+    printf("bottleneck: %s\n", text);
+    if (r->lower_bound_s > 0)
+        printf("lower bound: %.6f s a round, so the plan is proved within %.3f of the best\n",
+               r->lower_bound_s, r->cost.round_s / r->lower_bound_s);
+    printf("why: %s\n", r->reason);
+}
+
+static edgeps_err print(const work *w, edgeps_diag *diag)
+{
+    char *text = NULL;
+    if (plan_text(w, &text))
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for the plan's text");
+    if (w->value[JSON])
+        puts(text);
+    else
+        print_table(w);
+    edgeps_err err = EDGEPS_OK;
+    if (w->value[OUT]) {
+        FILE *file = fopen(w->value[OUT], "we");
+        bool good = file && fprintf(file, "%s\n", text) > 0;
+        if (file && fclose(file))
+            good = false;
+        if (!good)
+            err = diag_fail(diag, EDGEPS_IO, "--out: %s cannot be written", w->value[OUT]);
+    }
+    mem_free(text);
+    return err;
+}
+
+int cli_plan(int argc, char **argv)
+{
+    work w = {.net = NULL};
+    const char *path = NULL;
+    edgeps_diag diag = {.text = ""};
+    edgeps_err err = options_read(rows, OPTIONS, argc, argv, w.value, &path, &diag);
+    if (!err && w.value[HELP]) {
+        options_help("plan NETWORK [OPTIONS]", "places the parameter servers of a training job",
+                     rows, OPTIONS);
+        return 0;
+    }
+    for (int k = 0; k < OPTIONS; k++)
+        if (!w.value[k])
+            w.value[k] = rows[k].fallback;
+    if (!err)
+        err = place(&w, path, &diag);
+    if (!err)
+        err = print(&w, &diag);
+    if (w.placed)
+        place_result_free(&w.result);
+    problem_free(w.problem);
+    network_free(w.net);
+    if (err)
+        fprintf(stderr, "edgeps plan: %s\n", diag.text);
+    return err_exit_status(err);
+}
