@@ -57,6 +57,7 @@ problem *fixture_random_problem(rng *r, size_t count)
         node->free_bytes += (int64_t)rng_below(r, 3) * p->job.chunk_bytes;
     }
     p->nodes[rng_below(r, count)].train = true;
+    p->nodes[rng_below(r, count)].serve = true;
     for (size_t k = 0; k < count * count; k++) {
         p->latency_s[k] = 0.01 * (double)rng_below(r, 5);
         if (rng_below(r, 10) == 0)
