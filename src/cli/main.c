@@ -9,6 +9,7 @@ static const struct {
     const char *text;
 } commands[] = {
     {"plan", cli_plan, "place the parameter servers of a job in a network"},
+    {"report", cli_report, "print what happened in a run, and what it came to"},
 };
 
 static int help(FILE *out)

@@ -98,14 +98,12 @@ static int64_t add_bytes(int64_t sum, int64_t bytes)
     return __builtin_add_overflow(sum, bytes, &total) ? INT64_MAX : total;
 }
 
-static void count_event(meter_summary *s, const meter_event *event)
+static void add_event(meter_summary *s, const meter_event *event)
 {
     switch (event->kind) {
     case METER_START:
         s->start = s->start ? s->start : event;
-        break;
-    case METER_PLAN:
-        s->plans++;
+        s->end = NULL;
         break;
     case METER_MOVE:
         s->moves++;
@@ -114,7 +112,7 @@ static void count_event(meter_summary *s, const meter_event *event)
             s->moved_s += event->seconds;
         break;
     case METER_EPOCH:
-        s->epochs++;
+        s->last_epoch = event->measured.epoch;
         if (!isnan(event->measured.accuracy))
             s->accuracy = event->measured.accuracy;
         break;
@@ -124,17 +122,31 @@ static void count_event(meter_summary *s, const meter_event *event)
     case METER_CHECKPOINT:
         s->checkpoint = event;
         break;
-    case METER_WARNING:
-        s->warnings++;
-        break;
     case METER_END:
         s->end = event;
+        if (!isnan(event->accuracy))
+            s->accuracy = event->accuracy;
         break;
-    case METER_ROUND:
-    case METER_SCENARIO:
-    case METER_ADVICE:
+    default:
         break;
     }
+}
+
+/* Time begins anew with every part of a resumed run. */
+static double total_seconds(const meter_history *history)
+{
+    double earlier_s = 0, part_s = 0;
+    for (size_t i = 0; i < history->count; i++) {
+        const meter_event *event = &history->kept[i].event;
+        if (event->kind == METER_START) {
+            earlier_s += part_s;
+            part_s = 0;
+        }
+        bool told = event->kind == METER_END && !isnan(event->seconds);
+        double at_s = told ? event->seconds : event->time_s;
+        part_s = isnan(at_s) ? part_s : at_s;
+    }
+    return earlier_s + part_s;
 }
 
 static double mean_prediction_error(const meter_history *history)
@@ -153,16 +165,10 @@ static double mean_prediction_error(const meter_history *history)
 
 meter_summary meter_summarize(const meter_history *history)
 {
-    meter_summary s = {.accuracy = NAN, .seconds = NAN};
-    for (size_t i = 0; i < history->count; i++) {
-        const meter_event *event = &history->kept[i].event;
-        count_event(&s, event);
-        s.seconds = isnan(event->time_s) ? s.seconds : event->time_s;
-    }
-    if (s.end && !isnan(s.end->seconds))
-        s.seconds = s.end->seconds;
-    if (s.end && !isnan(s.end->accuracy))
-        s.accuracy = s.end->accuracy;
+    meter_summary s = {.accuracy = NAN};
+    for (size_t i = 0; i < history->count; i++)
+        add_event(&s, &history->kept[i].event);
+    s.seconds = total_seconds(history);
     s.prediction_error = mean_prediction_error(history);
     return s;
 }

@@ -41,19 +41,17 @@ void meter_history_free(meter_history *history);
 const meter_event *meter_history_next(const meter_history *history, meter_event_kind kind,
                                       size_t *at);
 
-/* What a run comes to. Pointers are into the history. */
+/* What a run comes to, with all its parts when it was resumed. Pointers are into the history. */
 typedef struct meter_summary {
-    const meter_event *start;      /* the first, or NULL */
-    const meter_event *end;        /* the last, or NULL: still running, or cut off */
+    const meter_event *start;      /* of the first part, or NULL */
+    const meter_event *end;        /* of the last part, or NULL: still running, or cut off */
     const meter_event *checkpoint; /* the last, or NULL */
-    size_t epochs;
-    size_t plans;
+    int64_t last_epoch;            /* 0: none is over */
     size_t moves;
     size_t lost;
-    size_t warnings;
     int64_t moved_bytes;
     double moved_s;
-    double seconds;  /* of the whole run; without its end, up to the last event */
+    double seconds;  /* of all parts; a part without its end counts up to its last event */
     double accuracy; /* at the end, else of the last epoch that measured it; NAN without one */
     double prediction_error; /* mean of |measured / predicted - 1| over the epochs; NAN without */
 } meter_summary;

@@ -90,8 +90,7 @@ static void sums_up_a_run(void **state)
     assert_string_equal(s.start->network, "east");
     assert_null(s.end);
     assert_string_equal(s.checkpoint->text, "two");
-    assert_int_equal(s.epochs, 3);
-    assert_int_equal(s.plans, 1);
+    assert_int_equal(s.last_epoch, 3);
     assert_int_equal(s.moves, 2);
     assert_int_equal(s.lost, 1);
     assert_int_equal(s.moved_bytes, 1024);
@@ -123,6 +122,28 @@ static void the_end_has_the_last_word_on_time_and_accuracy(void **state)
     meter_history_free(&history);
 }
 
+/* The first part ran for 12 s, the second was cut off after 10 s, the third ended after 5 s. */
+static void the_parts_of_a_resumed_run_add_up(void **state)
+{
+    (void)state;
+    meter_history history = {0};
+    add(&history, (meter_event){.kind = METER_START, .seed = 1});
+    add(&history, (meter_event){.kind = METER_END, .time_s = 12.5, .seconds = 12, .status = 130});
+    add(&history, (meter_event){.kind = METER_START, .seed = 2});
+    add(&history, epoch_event(1, 1, 1, 0.5));
+    meter_summary s = meter_summarize(&history);
+    assert_null(s.end);
+    assert_true(s.seconds == 22);
+    add(&history, (meter_event){.kind = METER_START, .seed = 3});
+    add(&history, (meter_event){.kind = METER_END, .seconds = 5, .accuracy = 0.75});
+    s = meter_summarize(&history);
+    assert_int_equal(s.start->seed, 1);
+    assert_int_equal(s.end->status, 0);
+    assert_true(s.seconds == 27);
+    assert_true(s.accuracy == 0.75);
+    meter_history_free(&history);
+}
+
 static void nothing_happened_sums_up_to_nothing(void **state)
 {
     (void)state;
@@ -130,8 +151,9 @@ static void nothing_happened_sums_up_to_nothing(void **state)
     meter_summary s = meter_summarize(&history);
     assert_null(s.start);
     assert_null(s.end);
-    assert_true(isnan(s.seconds) && isnan(s.accuracy) && isnan(s.prediction_error));
-    assert_int_equal(s.epochs, 0);
+    assert_true(isnan(s.accuracy) && isnan(s.prediction_error));
+    assert_true(s.seconds == 0);
+    assert_int_equal(s.last_epoch, 0);
 }
 
 static void absurd_numbers_do_not_overflow_the_sums(void **state)
@@ -176,6 +198,7 @@ int main(void)
         cmocka_unit_test(finds_the_events_of_a_kind_in_order_and_keeps_no_rounds),
         cmocka_unit_test(sums_up_a_run),
         cmocka_unit_test(the_end_has_the_last_word_on_time_and_accuracy),
+        cmocka_unit_test(the_parts_of_a_resumed_run_add_up),
         cmocka_unit_test(nothing_happened_sums_up_to_nothing),
         cmocka_unit_test(absurd_numbers_do_not_overflow_the_sums),
         cmocka_unit_test(survives_each_allocation_failing),
