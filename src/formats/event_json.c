@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "formats/event_json_int.h"
+#include "formats/json_int.h"
 
 #include <limits.h>
 #include <math.h>
@@ -9,7 +10,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#define DIGITS 15
 /* A number above this, rounded to 15 digits, may be beyond the largest double. */
 #define LARGEST_REAL 1e308
 
@@ -161,7 +161,7 @@ static edgeps_err write_fields(const meter_event *event, edgeps_diag *diag, json
     for (size_t i = 0; i < FIELD_COUNT && !err; i++)
         if (has(event->kind, &fields[i]))
             err = write_field(event, &fields[i], diag, object);
-    return err == EDGEPS_NOMEM ? diag_fail(diag, err, "%s", err_text(err)) : err;
+    return err;
 }
 
 edgeps_err event_json_fields(const meter_event *event, edgeps_diag *diag, json_t **out)
@@ -175,36 +175,18 @@ edgeps_err event_json_fields(const meter_event *event, edgeps_diag *diag, json_t
     return err;
 }
 
-edgeps_err event_json_dump(const json_t *value, size_t flags, char **text)
-{
-    flags |= JSON_REAL_PRECISION(DIGITS);
-    size_t size = json_dumpb(value, NULL, 0, flags);
-    char *buffer = size ? mem_alloc(size + 1, 1) : NULL;
-    if (!buffer || json_dumpb(value, buffer, size, flags) != size) {
-        mem_free(buffer);
-        return EDGEPS_NOMEM;
-    }
-    *text = buffer;
-    return EDGEPS_OK;
-}
-
 edgeps_err event_json_text(const meter_event *event, edgeps_diag *diag, char **line)
 {
-    edgeps_err err = EDGEPS_OK;
     json_t *object = json_object();
-    if (json_object_set_new(object, "event", json_string(kind_names[event->kind]))) {
-        err = diag_fail(diag, EDGEPS_NOMEM, "%s", err_text(EDGEPS_NOMEM));
-        goto out;
-    }
-    err = write_fields(event, diag, object);
+    json_t *kind = json_string(kind_names[event->kind]);
+    edgeps_err err = json_object_set_new(object, "event", kind) ? EDGEPS_NOMEM : EDGEPS_OK;
+    if (!err)
+        err = write_fields(event, diag, object);
     if (err)
-        goto out;
-    err = event_json_dump(object, JSON_COMPACT, line);
-    if (err)
-        diag_fail(diag, err, "%s", err_text(err));
-out:
-    json_decref(object);
-    return err;
+        json_decref(object);
+    else
+        err = json_take_text(object, JSON_COMPACT | EVENT_JSON_DIGITS, line);
+    return err == EDGEPS_NOMEM ? diag_fail(diag, err, "%s", err_text(err)) : err;
 }
 
 /* The message quotes the line, and a terminal obeys control characters. */

@@ -7,13 +7,14 @@
 
 #include <jansson.h>
 
+/* For the flags of every text with events in it: real numbers with 15 digits, "0.1", not
+ * "0.10000000000000001". */
+#define EVENT_JSON_DIGITS JSON_REAL_PRECISION(15)
+
 /* The fields of the event's kind, without the kind; the caller owns the reference. */
 edgeps_err event_json_fields(const meter_event *event, edgeps_diag *diag, json_t **out);
 
 /* A real number, or null where it is not finite. */
 json_t *event_json_real(double value);
-
-/* `value` as text with `flags` of json_dumps; the caller frees it with mem_free. */
-edgeps_err event_json_dump(const json_t *value, size_t flags, char **text);
 
 #endif

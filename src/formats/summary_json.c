@@ -1,6 +1,7 @@
 #include "formats/summary_json.h"
 
 #include "formats/event_json_int.h"
+#include "formats/json_int.h"
 
 #include <stdbool.h>
 
@@ -74,10 +75,9 @@ edgeps_err summary_json_text(const meter_history *history, edgeps_diag *diag, ch
         err = put_event(summary.end, "end", diag, object);
     if (!err)
         err = put_lists(history, diag, object);
-    if (!err)
-        err = event_json_dump(object, JSON_INDENT(2), text);
-    if (err == EDGEPS_NOMEM)
-        diag_fail(diag, err, "%s", err_text(err));
-    json_decref(object);
-    return err;
+    if (err)
+        json_decref(object);
+    else
+        err = json_take_text(object, JSON_INDENT(2) | EVENT_JSON_DIGITS, text);
+    return err == EDGEPS_NOMEM ? diag_fail(diag, err, "%s", err_text(err)) : err;
 }
