@@ -96,3 +96,5 @@ bool wire_verify(const uint8_t in[WIRE_HEADER_BYTES], const void *payload, uint6
 {
     return bytes_get(in + AT_CHECK, 4) == check_of(in, payload, length);
 }
+
+uint64_t wire_hash(const void *bytes, uint64_t count) { return XXH3_64bits(bytes, count); }

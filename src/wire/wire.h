@@ -43,4 +43,7 @@ edgeps_err wire_decode(const uint8_t in[WIRE_HEADER_BYTES], uint64_t max_length,
 /* Whether the check agrees with header and payload. O(length). */
 bool wire_verify(const uint8_t in[WIRE_HEADER_BYTES], const void *payload, uint64_t length);
 
+/* XXH3-64 of `count` bytes: what two ends compare after a state has travelled. O(count). */
+uint64_t wire_hash(const void *bytes, uint64_t count);
+
 #endif
