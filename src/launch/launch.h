@@ -1,0 +1,25 @@
+/* Starting agents. The local launcher runs one process per node on this host; it owns these
+ * processes, signals no other, and leaves none behind. */
+#ifndef EDGEPS_LAUNCH_LAUNCH_H
+#define EDGEPS_LAUNCH_LAUNCH_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+
+typedef struct launch launch;
+
+/* A launcher for `count` agents of the program at `program`; it copies the names. */
+edgeps_err launch_local(const char *program, const char *const *names, size_t count,
+                        edgeps_diag *diag, launch **out);
+
+/* Starts every agent: `program agent --coordinator HOST:PORT --node NAME`. */
+edgeps_err launch_start(launch *l, const char *host, int port, edgeps_diag *diag);
+
+/* Sends a signal to one agent, unless it has ended. */
+void launch_signal(launch *l, size_t index, int signo);
+
+/* Waits up to `grace_s` for the agents to end by themselves, kills who is left, and frees. */
+void launch_free(launch *l, double grace_s);
+
+#endif

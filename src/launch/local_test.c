@@ -1,0 +1,134 @@
+#include "launch/launch.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *const names[] = {"a", "b"};
+
+/* A folder with a program that notes its process and arguments in a file per node, and then does
+ * what `body` says. */
+static void make_program(const char *body, char dir[64], char program[96])
+{
+    strcpy(dir, "/tmp/edgeps-launch-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(program, 96, "%s/agent.sh", dir);
+    FILE *file = fopen(program, "we");
+    assert_non_null(file);
+    fprintf(file, "#!/bin/sh\necho $$ $* >%s/$5.new && mv %s/$5.new %s/$5\n%s\n", dir, dir, dir,
+            body);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(chmod(program, 0700), 0);
+}
+
+/* The line that node `name` wrote, waiting for it. */
+static pid_t read_note(const char *dir, const char *name, char *rest, size_t size)
+{
+    char path[128], format[32];
+    int pid = 0;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    snprintf(format, sizeof format, "%%d %%%zu[^\n]", size - 1);
+    int64_t deadline_ns = clock_now_ns() + INT64_C(20) * CLOCK_NS_PER_S;
+    while (access(path, F_OK) && clock_now_ns() < deadline_ns)
+        usleep(1000);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, format, &pid, rest), 2);
+    fclose(file);
+    return pid;
+}
+
+static void remove_folder(const char *dir)
+{
+    static const char *const files[] = {"a", "b", "agent.sh"};
+    char path[128];
+    for (size_t k = 0; k < 3; k++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[k]);
+        unlink(path);
+    }
+    assert_int_equal(rmdir(dir), 0);
+}
+
+static void starts_an_agent_per_node_and_leaves_none_behind(void **state)
+{
+    (void)state;
+    char dir[64], program[96], rest[256];
+    pid_t pids[2];
+    launch *l = NULL;
+    make_program("exec sleep 1000", dir, program);
+    assert_int_equal(launch_local(program, names, 2, NULL, &l), EDGEPS_OK);
+    assert_int_equal(launch_start(l, "127.0.0.1", 7000, NULL), EDGEPS_OK);
+    for (int i = 0; i < 2; i++) {
+        pids[i] = read_note(dir, names[i], rest, sizeof rest);
+        assert_non_null(strstr(rest, "agent --coordinator 127.0.0.1:7000 --node "));
+    }
+    launch_signal(l, 1, SIGSTOP); /* a stopped one is ended all the same */
+    launch_free(l, 0.05);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(kill(pids[i], 0), -1);
+    remove_folder(dir);
+}
+
+static void waits_for_agents_that_end_by_themselves(void **state)
+{
+    (void)state;
+    char dir[64], program[96], rest[256];
+    launch *l = NULL;
+    make_program("exit 0", dir, program);
+    assert_int_equal(launch_local(program, names, 2, NULL, &l), EDGEPS_OK);
+    assert_int_equal(launch_start(l, "127.0.0.1", 7000, NULL), EDGEPS_OK);
+    int64_t begun_ns = clock_now_ns();
+    launch_free(l, 100);
+    assert_true(clock_now_ns() - begun_ns < INT64_C(50) * CLOCK_NS_PER_S);
+    for (int i = 0; i < 2; i++)
+        read_note(dir, names[i], rest, sizeof rest);
+    remove_folder(dir);
+}
+
+static void a_program_that_cannot_start_is_named(void **state)
+{
+    (void)state;
+    launch *l = NULL;
+    edgeps_diag diag = {.text = ""};
+    assert_int_equal(launch_local("/nonexistent/edgeps", names, 2, NULL, &l), EDGEPS_OK);
+    assert_int_equal(launch_start(l, "127.0.0.1", 7000, &diag), EDGEPS_IO);
+    assert_non_null(strstr(diag.text, "/nonexistent/edgeps: cannot start an agent: No such file"));
+    launch_free(l, 0);
+}
+
+static void survives_each_allocation_failing(void **state)
+{
+    (void)state;
+    edgeps_err err = EDGEPS_NOMEM;
+    for (long n = 1; err == EDGEPS_NOMEM; n++) {
+        launch *l = NULL;
+        mem_fail_at(n);
+        err = launch_local("/bin/true", names, 2, NULL, &l);
+        mem_fail_at(0);
+        launch_free(l, 0);
+    }
+    assert_int_equal(err, EDGEPS_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starts_an_agent_per_node_and_leaves_none_behind),
+        cmocka_unit_test(waits_for_agents_that_end_by_themselves),
+        cmocka_unit_test(a_program_that_cannot_start_is_named),
+        cmocka_unit_test(survives_each_allocation_failing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
