@@ -18,36 +18,35 @@
 
 static const char *const names[] = {"a", "b"};
 
-/* A folder with a program that notes its process and arguments in a file per node, and then does
- * what `body` says. */
+/* A folder with a program that tells its process and arguments through a pipe per node, and then
+ * does what `body` says. */
 static void make_program(const char *body, char dir[64], char program[96])
 {
+    char path[128];
     strcpy(dir, "/tmp/edgeps-launch-XXXXXX");
     assert_non_null(mkdtemp(dir));
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        assert_int_equal(mkfifo(path, 0600), 0);
+    }
     snprintf(program, 96, "%s/agent.sh", dir);
     FILE *file = fopen(program, "we");
     assert_non_null(file);
-    fprintf(file, "#!/bin/sh\necho $$ $* >%s/$5.new && mv %s/$5.new %s/$5\n%s\n", dir, dir, dir,
-            body);
+    fprintf(file, "#!/bin/sh\necho $$ $* >%s/$5\n%s\n", dir, body);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(program, 0700), 0);
 }
 
-/* The line that node `name` wrote, waiting for it. */
-static pid_t read_note(const char *dir, const char *name, char *rest, size_t size)
+/* Waits for what node `name` tells. */
+static pid_t read_note(const char *dir, const char *name, char *line, size_t size)
 {
-    char path[128], format[32];
-    int pid = 0;
+    char path[128];
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    snprintf(format, sizeof format, "%%d %%%zu[^\n]", size - 1);
-    int64_t deadline_ns = clock_now_ns() + INT64_C(20) * CLOCK_NS_PER_S;
-    while (access(path, F_OK) && clock_now_ns() < deadline_ns)
-        usleep(1000);
     FILE *file = fopen(path, "re");
     assert_non_null(file);
-    assert_int_equal(fscanf(file, format, &pid, rest), 2);
+    assert_non_null(fgets(line, (int)size, file));
     fclose(file);
-    return pid;
+    return (pid_t)strtol(line, NULL, 10);
 }
 
 static void remove_folder(const char *dir)
@@ -89,11 +88,11 @@ static void waits_for_agents_that_end_by_themselves(void **state)
     make_program("exit 0", dir, program);
     assert_int_equal(launch_local(program, names, 2, NULL, &l), EDGEPS_OK);
     assert_int_equal(launch_start(l, "127.0.0.1", 7000, NULL), EDGEPS_OK);
+    for (int i = 0; i < 2; i++)
+        read_note(dir, names[i], rest, sizeof rest);
     int64_t begun_ns = clock_now_ns();
     launch_free(l, 100);
     assert_true(clock_now_ns() - begun_ns < INT64_C(50) * CLOCK_NS_PER_S);
-    for (int i = 0; i < 2; i++)
-        read_note(dir, names[i], rest, sizeof rest);
     remove_folder(dir);
 }
 
