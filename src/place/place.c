@@ -11,6 +11,8 @@
 #define PROOF_TOLERANCE 1e-9
 
 const place_algorithm place_algorithms[] = {
+    {"approx", "threshold search with a covering LP for every global server; proves a bound",
+     place_approx},
     {"greedy", "adds the local server that helps most, for every global server", place_greedy},
     {"random", "a random feasible plan of the seed", place_random},
     {"brute", "the best of all plans, proved; at most 10 nodes", place_brute},

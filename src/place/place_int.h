@@ -147,8 +147,53 @@ void place_view_free(place_view *v);
 /* Most workers (its own included) that `server` takes within round time r_s. */
 int32_t place_view_cap(const place_times *t, const place_view *v, size_t server, double r_s);
 
-/* Most local servers that any plan within round time r_s can have; 0: there is no such plan. */
-int32_t place_view_locals(const place_times *t, const place_view *v, double r_s);
+/* Most local servers that any plan within round time r_s can have; 0: there is no such plan. All
+ * but the turns at the global server (store-and-forward) changes only where r_s crosses a value of
+ * `fan`; the turns are judged at turns_s >= r_s. */
+int32_t place_view_locals(const place_times *t, const place_view *v, double r_s, double turns_s);
+
+/* ---- threshold search ---- */
+
+typedef struct place_threshold {
+    double bound_s; /* no plan with this global server is faster: proved */
+    double r_s;     /* the least threshold that was not refuted */
+    int32_t locals; /* servers allowed there; 0: all below the upper limit is refuted */
+    double *open;   /* per node: the LP's share of a local server there */
+    size_t lp_count;
+} place_threshold;
+
+/* Searches the distinct thresholds below upper_s (INFINITY: all). The caller frees out->open with
+ * mem_free. */
+edgeps_err place_threshold_search(const place_times *t, const place_view *v, double upper_s,
+                                  place_threshold *out);
+
+/* ---- capturing vertices and the Expanding Front ---- */
+
+#define PLACE_FRONT_PHASES 24
+
+typedef struct place_front {
+    uint32_t *picks; /* the capturing vertices first */
+    size_t capturing;
+    size_t pick_count;
+    size_t steps;  /* arcs of the threshold graph that one arc of the front stands for */
+    size_t phases; /* of the front, and what the proof says about each: */
+    double mass[PLACE_FRONT_PHASES];   /* LP value of what was uncovered at its start */
+    double left[PLACE_FRONT_PHASES];   /* part of that LP's mass that its picks left uncovered */
+    size_t wanted[PLACE_FRONT_PHASES]; /* picks it was to make */
+} place_front;
+
+/* Vertices that reach every worker in the graph of the arcs with chain <= r_s, over few steps: at
+ * most `locals` of them when any step length does, else more. The caller frees out->picks with
+ * mem_free. pick_count is 0 when some worker has no arc. */
+edgeps_err place_front_run(const place_ground *gr, const double *chain, double r_s, size_t locals,
+                           place_front *out);
+
+/* ---- from open servers to a plan ---- */
+
+/* The assignment to the open servers that minimises the largest chain and load, under the storage;
+ * *settled is false, and pl untouched, when they cannot hold all workers. */
+edgeps_err place_settle(const place_times *t, const place_view *v, const bool *open,
+                        place_match *match, plan *pl, bool *settled);
 
 /* ---- the algorithms ---- */
 

@@ -1,0 +1,293 @@
+/* The thesis' first algorithm: for every candidate global server the covering LP gives a proved
+ * bound and fractional local servers, capturing vertices and the Expanding Front make them whole,
+ * a flow assigns the workers. docs/algorithms/approx.md has the steps and their proofs. */
+#include "place/place_int.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+#define POLISHED_GLOBALS 3 /* of how many candidates the plan is polished on the way */
+#define POLISH_WITHIN 1.25 /* ... when it is no slower than this times the best */
+#define LP_WORK 4000000000 /* pairs x LPs after which the other candidates keep their bounds */
+
+typedef struct approx {
+    const place_ground *gr;
+    const place_options *options;
+    place_watch *watch;
+    place_times times;
+    place_match match;
+    place_best best; /* of all candidates */
+    place_best here; /* of the present one */
+    plan trial;
+    bool *open;
+    size_t polishes;
+    uint64_t work;
+} approx;
+
+static void approx_free(approx *a)
+{
+    place_times_free(&a->times);
+    place_match_free(&a->match);
+    place_best_free(&a->best);
+    place_best_free(&a->here);
+    plan_free(&a->trial);
+    mem_free(a->open);
+}
+
+static edgeps_err approx_make(const place_ground *gr, const place_options *options, place_watch *w,
+                              approx *out)
+{
+    approx a = {.gr = gr, .options = options, .watch = w};
+    edgeps_err err = place_times_make(gr, &a.times);
+    if (!err)
+        err = place_match_make(gr, &a.match);
+    if (!err)
+        err = place_best_make(gr->p, &a.best);
+    if (!err)
+        err = place_best_make(gr->p, &a.here);
+    if (!err)
+        err = plan_make(gr->count, &a.trial);
+    a.open = mem_alloc(gr->count, sizeof *a.open);
+    if (err || !a.open) {
+        approx_free(&a);
+        return EDGEPS_NOMEM;
+    }
+    *out = a;
+    return EDGEPS_OK;
+}
+
+static edgeps_err offer(approx *a, const plan *pl)
+{
+    double round_s;
+    edgeps_err err = place_best_offer(&a->here, pl, &round_s);
+    return err ? err : place_best_offer(&a->best, pl, &round_s);
+}
+
+static bool may_open(const approx *a, const place_view *v, size_t server)
+{
+    return !a->open[server] && place_joins(a->gr, v->global, server) &&
+           place_room(a->gr, v->global, 1, server) > 0;
+}
+
+static size_t count_open(const approx *a)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < a->gr->count; j++)
+        count += a->open[j];
+    return count;
+}
+
+/* Opens servers in the order of their shares until there are `locals`. */
+static void open_by_share(approx *a, const place_view *v, const double *share, size_t locals)
+{
+    for (size_t count = count_open(a); count < locals; count++) {
+        size_t best = a->gr->count;
+        for (size_t j = 0; j < a->gr->count; j++)
+            if (share[j] > 0 && may_open(a, v, j) &&
+                (best == a->gr->count || share[j] > share[best]))
+                best = j;
+        if (best == a->gr->count)
+            return;
+        a->open[best] = true;
+    }
+}
+
+/* Opens the server with most room that the stuck workers can reach: it lifts the cut that keeps
+ * them out. */
+static bool open_for_stuck(approx *a, const place_view *v)
+{
+    size_t best = a->gr->count;
+    int32_t best_room = 0;
+    for (size_t j = 0; j < a->gr->count; j++) {
+        int32_t room = place_room(a->gr, v->global, 1, j), reached = 0;
+        if (!may_open(a, v, j))
+            continue;
+        for (size_t w = 0; w < a->match.stuck_count; w++)
+            reached += a->gr->path[j * a->gr->count + a->match.stuck[w]];
+        if (room > reached)
+            room = reached;
+        if (room > best_room) {
+            best = j;
+            best_room = room;
+        }
+    }
+    if (best < a->gr->count)
+        a->open[best] = true;
+    return best < a->gr->count;
+}
+
+/* Closes every server that the plan is faster without. */
+static edgeps_err drop_redundant(approx *a, const place_view *v)
+{
+    for (size_t j = 0; j < a->gr->count && count_open(a) > 1; j++) {
+        bool settled;
+        double before_s = a->here.round_s;
+        if (!a->open[j])
+            continue;
+        a->open[j] = false;
+        edgeps_err err = place_settle(&a->times, v, a->open, &a->match, &a->trial, &settled);
+        if (!err && settled)
+            err = offer(a, &a->trial);
+        if (err)
+            return err;
+        a->open[j] = a->here.round_s >= before_s;
+    }
+    return EDGEPS_OK;
+}
+
+/* Makes a plan of the open servers, with more of them where these cannot hold all workers. */
+static edgeps_err settle_open(approx *a, const place_view *v)
+{
+    bool settled = false;
+    for (;;) {
+        edgeps_err err = place_settle(&a->times, v, a->open, &a->match, &a->trial, &settled);
+        if (err)
+            return err;
+        if (settled || count_open(a) >= (size_t)v->most_locals || !open_for_stuck(a, v))
+            break;
+    }
+    edgeps_err err = settled ? offer(a, &a->trial) : EDGEPS_OK;
+    return err || !settled ? err : drop_redundant(a, v);
+}
+
+static edgeps_err round_by_front(approx *a, const place_view *v, const place_threshold *th)
+{
+    place_front front;
+    edgeps_err err = place_front_run(a->gr, v->chain, th->r_s, (size_t)th->locals, &front);
+    if (err)
+        return err;
+    memset(a->open, 0, a->gr->count * sizeof *a->open);
+    for (size_t f = 0; f < front.pick_count && count_open(a) < (size_t)th->locals; f++)
+        a->open[front.picks[f]] = may_open(a, v, front.picks[f]) || a->open[front.picks[f]];
+    mem_free(front.picks);
+    open_by_share(a, v, th->open, (size_t)th->locals);
+    return settle_open(a, v);
+}
+
+static edgeps_err round_by_share(approx *a, const place_view *v, const place_threshold *th)
+{
+    memset(a->open, 0, a->gr->count * sizeof *a->open);
+    open_by_share(a, v, th->open, (size_t)th->locals);
+    return settle_open(a, v);
+}
+
+/* When neither rounding found a plan: any feasible one. */
+static edgeps_err round_by_search(approx *a, size_t global)
+{
+    place_found found;
+    edgeps_err err = place_find(a->gr, global, NULL, &a->trial, &found);
+    return err || found != PLACE_FOUND ? err : offer(a, &a->trial);
+}
+
+static edgeps_err polish_here(approx *a)
+{
+    if (a->options->no_polish || a->polishes == POLISHED_GLOBALS ||
+        a->here.round_s > POLISH_WITHIN * a->best.round_s)
+        return EDGEPS_OK;
+    a->polishes++;
+    edgeps_err err = place_polish(a->gr, a->options, a->watch, 0, &a->here.plan, &a->here.round_s);
+    return err ? err : offer(a, &a->here.plan);
+}
+
+static edgeps_err solve_view(approx *a, const place_view *v, place_candidate *c)
+{
+    place_threshold th;
+    edgeps_err err = place_threshold_search(&a->times, v, a->best.round_s, &th);
+    if (err)
+        return err;
+    a->work += (uint64_t)(th.lp_count * a->gr->count * a->gr->count);
+    c->bound_s = fmax(c->bound_s, th.bound_s);
+    a->here.round_s = INFINITY;
+    if (th.locals > 0) {
+        err = round_by_front(a, v, &th);
+        if (!err)
+            err = round_by_share(a, v, &th);
+        if (!err && a->here.round_s == INFINITY)
+            err = round_by_search(a, v->global);
+        if (!err && a->here.round_s < INFINITY)
+            err = polish_here(a);
+    }
+    mem_free(th.open);
+    return err;
+}
+
+static edgeps_err solve_global(approx *a, place_candidate *c)
+{
+    place_view view;
+    edgeps_err err = place_view_make(&a->times, c->global, &view);
+    if (err)
+        return err;
+    err = solve_view(a, &view, c);
+    place_view_free(&view);
+    return err;
+}
+
+static edgeps_err visit_candidates(approx *a, place_result *r)
+{
+    place_candidate *list;
+    size_t count, c = 0;
+    edgeps_err err = place_candidates(&a->times, &list, &count);
+    if (err)
+        return err;
+    for (; !err && c < count && list[c].bound_s < a->best.round_s && a->work < LP_WORK; c++) {
+        if (!place_watch_go_on(a->watch, (double)c / (double)count))
+            break;
+        err = solve_global(a, &list[c]);
+    }
+    r->globals_solved = c;
+    r->globals_pruned = a->gr->count - c;
+    r->lower_bound_s = a->best.round_s;
+    for (size_t l = 0; l < count; l++)
+        r->lower_bound_s = fmin(r->lower_bound_s, list[l].bound_s);
+    mem_free(list);
+    return err;
+}
+
+/* Any plan at all, as the first upper limit; or the proof that there is none. */
+static edgeps_err start(approx *a, place_found *found)
+{
+    double round_s;
+    edgeps_err err = place_find_any(a->gr, &a->trial, found);
+    return err || *found != PLACE_FOUND ? err : place_best_offer(&a->best, &a->trial, &round_s);
+}
+
+static edgeps_err search(approx *a, place_result *r)
+{
+    place_found found;
+    edgeps_err err = start(a, &found);
+    if (!err && found != PLACE_NONE)
+        err = visit_candidates(a, r);
+    if (!err)
+        err = plan_copy(&a->best.plan, &r->plan);
+    if (!err && a->best.round_s == INFINITY) {
+        r->status = PLACE_INFEASIBLE;
+        place_infeasible_reason(a->gr, found, r->reason, sizeof r->reason);
+    }
+    r->stopped = a->watch->stopped;
+    return err;
+}
+
+edgeps_err place_approx(const problem *p, const place_options *options, edgeps_diag *diag,
+                        place_result *out)
+{
+    (void)diag;
+    place_ground gr;
+    approx a = {0};
+    place_watch w = place_watch_start(options);
+    place_result r = {.plan.global = PLAN_NONE, .status = PLACE_FEASIBLE};
+    edgeps_err err = place_ground_make(p, &gr);
+    if (err)
+        return err;
+    err = approx_make(&gr, options, &w, &a);
+    if (!err)
+        err = search(&a, &r);
+    if (!err)
+        *out = r;
+    else
+        plan_free(&r.plan);
+    approx_free(&a);
+    place_ground_free(&gr);
+    return err;
+}
