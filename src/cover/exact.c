@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "Clp_C_Interface.h"
+#include <Clp_C_Interface.h>
 
 #define TOLERANCE 1e-7
 
