@@ -61,8 +61,11 @@ double rng_normal(rng *r)
 
 double rng_gamma(rng *r, double shape)
 {
-    if (shape < 1) /* boost: Gamma(a) = Gamma(a + 1) U^(1/a) */
-        return rng_gamma(r, shape + 1) * pow(1 - rng_uniform(r), 1 / shape);
+    double boost = 1;
+    if (shape < 1) { /* Gamma(a) = Gamma(a + 1) U^(1/a) */
+        boost = pow(1 - rng_uniform(r), 1 / shape);
+        shape++;
+    }
     double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
     for (;;) {
         double x = rng_normal(r), v = 1 + c * x;
@@ -70,7 +73,7 @@ double rng_gamma(rng *r, double shape)
             continue;
         v = v * v * v;
         if (log(1 - rng_uniform(r)) < 0.5 * x * x + d - d * v + d * log(v))
-            return d * v;
+            return boost * d * v;
     }
 }
 

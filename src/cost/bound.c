@@ -1,6 +1,7 @@
 #include "cost/cost.h"
 
 #include <math.h>
+#include <stdint.h>
 
 /* What a round cannot beat, from facts that hold for any sharing of links: a chunk is not earlier
  * than a lone chunk on its path, a link carries all bytes that must cross it, an adder adds one
@@ -21,6 +22,8 @@ typedef struct times {
     double first_s;
     double all_s;
 } times;
+
+#define NOBODY SIZE_MAX
 
 /* Lists of the workers of each local server, in the caller's scratch; the numbers are nodes. */
 typedef struct groups {
@@ -58,6 +61,11 @@ static void list_workers(groups *g)
         g->head[j] = (double)i;
     }
 }
+
+/* The lists as numbers of nodes, NOBODY at their end. */
+static size_t node_of(double link) { return link < 0 ? NOBODY : (size_t)link; }
+static size_t first_worker(const groups *g, size_t j) { return node_of(g->head[j]); }
+static size_t next_worker(const groups *g, size_t i) { return node_of(g->next[i]); }
 
 /* Through one connection: from when the first and the last chunk are ready to when the first and
  * all have arrived. */
@@ -131,8 +139,7 @@ static double latency(const groups *g, size_t from, size_t to)
 static bundle worker_pushes(const groups *g, size_t j)
 {
     bundle b = empty_bundle;
-    for (double w = g->head[j]; w >= 0; w = g->next[(size_t)w]) {
-        size_t i = (size_t)w;
+    for (size_t i = first_worker(g, j); i != NOBODY; i = next_worker(g, i)) {
         double compute_s = g->p->nodes[i].compute_s;
         if (i != j)
             join(&b, (times){compute_s, compute_s}, latency(g, i, j));
@@ -146,9 +153,10 @@ static void bound_local(groups *g, size_t j)
     bundle pushes = worker_pushes(g, j);
     times complete = pass(g, &pushes, g->p->nodes[j].down_bytes_per_s);
     double children = 0;
-    for (double w = g->head[j]; w >= 0; w = g->next[(size_t)w], children++) {
-        double compute_s = g->p->nodes[(size_t)w].compute_s;
-        raise(&complete, cross(g, (times){compute_s, compute_s}, (size_t)w, j));
+    for (size_t i = first_worker(g, j); i != NOBODY; i = next_worker(g, i)) {
+        double compute_s = g->p->nodes[i].compute_s;
+        raise(&complete, cross(g, (times){compute_s, compute_s}, i, j));
+        children++;
     }
     times summed = add_up(g, complete, children, j);
     g->first_s[j] = summed.first_s;
@@ -180,9 +188,9 @@ static times bound_global(const groups *g, bundle *pushes)
 static bundle worker_pulls(const groups *g, size_t j, times ready)
 {
     bundle b = empty_bundle;
-    for (double w = g->head[j]; w >= 0; w = g->next[(size_t)w])
-        if ((size_t)w != j)
-            join(&b, ready, latency(g, j, (size_t)w));
+    for (size_t i = first_worker(g, j); i != NOBODY; i = next_worker(g, i))
+        if (i != j)
+            join(&b, ready, latency(g, j, i));
     return b;
 }
 
@@ -193,8 +201,8 @@ static double bound_group_s(const groups *g, size_t j, times ready)
     times end = {-INFINITY, ready.all_s};
     if (pulls.count > 0)
         raise(&end, pass(g, &pulls, g->p->nodes[j].up_bytes_per_s));
-    for (double w = g->head[j]; w >= 0; w = g->next[(size_t)w])
-        raise(&end, cross(g, ready, j, (size_t)w));
+    for (size_t i = first_worker(g, j); i != NOBODY; i = next_worker(g, i))
+        raise(&end, cross(g, ready, j, i));
     return end.all_s;
 }
 

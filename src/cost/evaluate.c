@@ -22,18 +22,24 @@ const char *cost_phase_name(cost_phase phase)
     return names[phase];
 }
 
-/* The stage on the critical path that ends with `connection` having delivered `*chunk` at `*at_s`:
+/* A place on the critical path, which is read from its end to its start. */
+typedef struct position {
+    size_t chunk;
+    double at_s;
+} position;
+
+/* The stage on the critical path that ends with `connection` having delivered the chunk at `at`:
  * back to when the first of the chunks that left without a gap became ready. A chunk that started
  * as soon as it was ready started at the very same clock value. */
 static double connection_phase_s(const round_trace *trace, size_t connection, const double *ready_s,
-                                 size_t *chunk, double *at_s)
+                                 position *at)
 {
     const double *start_s = trace->start_s + connection * trace->chunks;
-    double end_s = *at_s;
-    while (*chunk > 0 && start_s[*chunk] > (ready_s ? ready_s[*chunk] : start_s[0]))
-        --*chunk;
-    *at_s = start_s[*chunk];
-    return end_s - *at_s;
+    double end_s = at->at_s;
+    while (at->chunk > 0 && start_s[at->chunk] > (ready_s ? ready_s[at->chunk] : start_s[0]))
+        at->chunk--;
+    at->at_s = start_s[at->chunk];
+    return end_s - at->at_s;
 }
 
 /* The child among connections first..last-1 that delivered `chunk` last. */
@@ -50,42 +56,43 @@ static size_t last_child(const round_trace *trace, size_t first, size_t last, si
 /* The same for the additions of server `s`, whose children are connections first..last-1; returns
  * the child waited for in `*child`. */
 static double sum_phase_s(const round_trace *trace, size_t s, size_t first, size_t last,
-                          size_t *chunk, double *at_s, size_t *child)
+                          position *at, size_t *child)
 {
     const double *start_s = trace->sum_start_s + s * trace->chunks;
-    double end_s = *at_s;
-    *child = last_child(trace, first, last, *chunk);
-    while (*chunk > 0 && start_s[*chunk] > trace->arrive_s[*child * trace->chunks + *chunk]) {
-        --*chunk;
-        *child = last_child(trace, first, last, *chunk);
+    double end_s = at->at_s;
+    *child = last_child(trace, first, last, at->chunk);
+    while (at->chunk > 0 &&
+           start_s[at->chunk] > trace->arrive_s[*child * trace->chunks + at->chunk]) {
+        at->chunk--;
+        *child = last_child(trace, first, last, at->chunk);
     }
-    *at_s = start_s[*chunk];
-    return end_s - *at_s;
+    at->at_s = start_s[at->chunk];
+    return end_s - at->at_s;
 }
 
 /* Reads the critical path back from the last worker's last chunk. */
 static void read_phases(const tree *t, const round_trace *trace, double round_s, double *phase_s)
 {
-    size_t chunk = trace->chunks - 1, child, at_global = t->locals;
-    double at_s = round_s;
+    position at = {trace->chunks - 1, round_s};
+    size_t child, at_global = t->locals;
     size_t worker = trace->last_worker, l = t->worker_local[worker];
     size_t pull_local = tree_connection(t, TREE_PULL_LOCAL, l);
     size_t push_global = tree_connection(t, TREE_PUSH_GLOBAL, 0);
 
     phase_s[COST_PULL_WORKER] =
         connection_phase_s(trace, tree_connection(t, TREE_PULL_WORKER, worker),
-                           trace->arrive_s + pull_local * trace->chunks, &chunk, &at_s);
-    phase_s[COST_PULL_LOCAL] = connection_phase_s(
-        trace, pull_local, trace->sum_end_s + at_global * trace->chunks, &chunk, &at_s);
+                           trace->arrive_s + pull_local * trace->chunks, &at);
+    phase_s[COST_PULL_LOCAL] =
+        connection_phase_s(trace, pull_local, trace->sum_end_s + at_global * trace->chunks, &at);
     phase_s[COST_SUM_GLOBAL] =
-        sum_phase_s(trace, at_global, push_global, push_global + t->locals, &chunk, &at_s, &child);
+        sum_phase_s(trace, at_global, push_global, push_global + t->locals, &at, &child);
     l = child - push_global;
     phase_s[COST_PUSH_GLOBAL] =
-        connection_phase_s(trace, child, trace->sum_end_s + l * trace->chunks, &chunk, &at_s);
+        connection_phase_s(trace, child, trace->sum_end_s + l * trace->chunks, &at);
     phase_s[COST_SUM_LOCAL] =
-        sum_phase_s(trace, l, t->local_first[l], t->local_first[l + 1], &chunk, &at_s, &child);
-    phase_s[COST_PUSH_LOCAL] = connection_phase_s(trace, child, NULL, &chunk, &at_s);
-    phase_s[COST_COMPUTE] = at_s;
+        sum_phase_s(trace, l, t->local_first[l], t->local_first[l + 1], &at, &child);
+    phase_s[COST_PUSH_LOCAL] = connection_phase_s(trace, child, NULL, &at);
+    phase_s[COST_COMPUTE] = at.at_s;
 }
 
 typedef struct candidate {

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define NODES 5
+#define NODES ((size_t)5)
 #define MAX_FLOWS 12
 
 static void assert_close(double got, double want)

@@ -302,8 +302,8 @@ static void check_connection(const problem *p, const tree *t, const round_trace 
     }
 }
 
-static void check_sums(const problem *p, const tree *t, const round_trace *trace, size_t s,
-                       size_t first, size_t last, uint32_t node)
+static void check_sums(const problem *p, const round_trace *trace, size_t s, size_t first,
+                       size_t last, uint32_t node)
 {
     for (size_t c = 0; c < trace->chunks; c++) {
         size_t at = s * trace->chunks + c;
@@ -316,7 +316,6 @@ static void check_sums(const problem *p, const tree *t, const round_trace *trace
         if (c > 0)
             assert_true(trace->sum_start_s[at] >= trace->sum_end_s[at - 1]);
     }
-    (void)t;
 }
 
 static void nothing_happens_before_its_cause(void **state)
@@ -337,9 +336,9 @@ static void nothing_happens_before_its_cause(void **state)
             last_s = fmax(last_s, trace.arrive_s[(id + 1) * trace.chunks - 1]);
         }
         for (size_t l = 0; l < t.locals; l++)
-            check_sums(p, &t, &trace, l, t.local_first[l], t.local_first[l + 1], t.local_node[l]);
+            check_sums(p, &trace, l, t.local_first[l], t.local_first[l + 1], t.local_node[l]);
         size_t pushes = tree_connection(&t, TREE_PUSH_GLOBAL, 0);
-        check_sums(p, &t, &trace, t.locals, pushes, pushes + t.locals, t.global);
+        check_sums(p, &trace, t.locals, pushes, pushes + t.locals, t.global);
         assert_true(last_s == round_s);
         round_trace_free(&trace);
         tree_free(&t);

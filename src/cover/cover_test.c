@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 12 /* workers and servers of the random instances */
+#define MOST ((size_t)12) /* workers and servers of the random instances */
 
 typedef struct world {
     cover_instance c;
@@ -79,7 +79,7 @@ static double sum_of(const double *values, size_t count)
 /* The most that any fractional servers within the budget are worth at these prices. */
 static double best_worth(const cover_instance *c, const double *price)
 {
-    double values[MOST], best = 0, left = c->budget;
+    double values[MOST] = {0}, best = 0, left = c->budget;
     for (size_t j = 0; j < c->server_count; j++)
         values[j] = best_filling(&c->servers[j], price);
     while (left > 0) {

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,6 +43,7 @@ edgeps_err network_copy(const network *net, network **out)
     edgeps_err err = network_make(net->count, NULL, &copy);
     if (err)
         return err;
+    assert(copy);
     size_t pairs = net->count * net->count;
     memcpy(copy->latency_s, net->latency_s, pairs * sizeof(double));
     memcpy(copy->cap_bytes_per_s, net->cap_bytes_per_s, pairs * sizeof(double));

@@ -125,6 +125,7 @@ static edgeps_err visit_candidates(brute *b, const place_times *t, place_watch *
             break;
         b->view = &view;
         err = enumerate(b, w);
+        b->view = NULL;
         place_view_free(&view);
     }
     r->globals_solved = c;

@@ -176,6 +176,7 @@ static edgeps_err visit_candidates(greedy *s, const place_times *t, place_watch 
             break;
         s->view = &view;
         err = grow(s, w);
+        s->view = NULL;
         place_view_free(&view);
     }
     r->globals_solved = c;

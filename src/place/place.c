@@ -19,15 +19,19 @@ const place_algorithm place_algorithms[] = {
 };
 const size_t place_algorithm_count = sizeof place_algorithms / sizeof *place_algorithms;
 
-static edgeps_err find_algorithm(const char *name, edgeps_diag *diag, const place_algorithm **out)
+static const place_algorithm *find_algorithm(const char *name)
+{
+    for (size_t a = 0; a < place_algorithm_count; a++)
+        if (strcmp(place_algorithms[a].name, name) == 0)
+            return &place_algorithms[a];
+    return NULL;
+}
+
+static edgeps_err unknown_algorithm(const char *name, edgeps_diag *diag)
 {
     char names[256] = "";
     size_t used = 0;
     for (size_t a = 0; a < place_algorithm_count; a++) {
-        if (strcmp(place_algorithms[a].name, name) == 0) {
-            *out = &place_algorithms[a];
-            return EDGEPS_OK;
-        }
         int length = snprintf(names + used, sizeof names - used, "%s%s", a ? ", " : "",
                               place_algorithms[a].name);
         if (length > 0 && used + (size_t)length < sizeof names)
@@ -131,12 +135,12 @@ edgeps_err place_run(const char *name, const problem *p, const place_options *op
 {
     static const place_options defaults;
     const place_options *o = options ? options : &defaults;
-    const place_algorithm *algorithm = NULL;
+    const place_algorithm *algorithm = find_algorithm(name);
     place_ground gr = {0};
     place_result r = {.plan.global = PLAN_NONE};
-    edgeps_err err = find_algorithm(name, diag, &algorithm);
-    if (!err)
-        err = check_input(p, o, diag);
+    if (!algorithm)
+        return unknown_algorithm(name, diag);
+    edgeps_err err = check_input(p, o, diag);
     if (err)
         return err;
     place_watch w = place_watch_start(o);

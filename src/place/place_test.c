@@ -79,7 +79,7 @@ static void says_which_worker_has_no_path(void **state)
     problem *p = plain_problem(4, 2);
     p->nodes[2].serve = false;
     for (size_t j = 0; j < 4; j++)
-        p->cap_bytes_per_s[2 * 4 + j] = 0;
+        p->cap_bytes_per_s[8 + j] = 0; /* from node 2 */
     expect_no_plan(p, "worker n2: no path to any node that may serve");
     fixture_free(p);
 }

@@ -33,6 +33,7 @@ static edgeps_err connect(const local *l, proto_effects *effects)
                                                      .round = versions_lowest(&l->have)});
 }
 
+/* NOLINTNEXTLINE(readability-function-size): the plan's lines for one node, and where effects go */
 edgeps_err local_plan(local *l, uint64_t generation, int32_t global, const int32_t *children,
                       size_t count, bool forget, proto_effects *effects)
 {

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <assert.h>
 #include <string.h>
 
 edgeps_err control_report(cluster *c, double delay_s, coordinator_event event)
@@ -196,6 +197,7 @@ static edgeps_err cut_edge(cluster *c, uint32_t edge, int32_t child, cluster_rol
 edgeps_err control_fault(cluster *c, const sim_fault *fault)
 {
     size_t n = c->p->count;
+    assert(n > 0);
     edgeps_err err = EDGEPS_OK;
     bool kill = fault->kind == SIM_KILL;
     if (kill) {
