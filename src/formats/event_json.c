@@ -218,7 +218,7 @@ static edgeps_err find_kind(const json_t *object, edgeps_diag *diag, meter_event
     if (!name)
         return diag_fail(diag, EDGEPS_FORMAT, "no event: an object with a text \"event\" is due");
     for (size_t kind = 0; kind < KIND_COUNT; kind++) {
-        if (strcmp(name, kind_names[kind]))
+        if (strcmp(name, kind_names[kind]) != 0)
             continue;
         *out = (meter_event_kind)kind;
         return EDGEPS_OK;
