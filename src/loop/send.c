@@ -60,7 +60,7 @@ static void add_piece(struct iovec *pieces, int *count, const void *start, uint6
     if (skip >= bytes || *limit == 0)
         return;
     uint64_t length = bytes - skip < *limit ? bytes - skip : *limit;
-    pieces[*count].iov_base = (uint8_t *)(uintptr_t)start + skip;
+    pieces[*count].iov_base = (void *)((const uint8_t *)start + skip); /* written from only */
     pieces[*count].iov_len = length;
     ++*count;
     *limit -= length;
