@@ -17,6 +17,9 @@ const char *err_text(edgeps_err err) { return table[err].text; }
 
 int err_exit_status(edgeps_err err) { return table[err].status; }
 
+#undef diag_fail
+#undef diag_wrap
+
 edgeps_err diag_fail(edgeps_diag *diag, edgeps_err err, const char *format, ...)
 {
     if (!diag)
