@@ -1,0 +1,18 @@
+#include "nn/sgd.h"
+
+void nn_add(float *restrict sum, const float *restrict x, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        sum[k] += x[k];
+}
+
+void nn_sgd_step(float *restrict parameters, float *restrict velocity,
+                 const float *restrict gradient_sum, size_t count, float scale, float rate,
+                 float momentum)
+{
+    for (size_t k = 0; k < count; k++) {
+        float v = momentum * velocity[k] + scale * gradient_sum[k];
+        velocity[k] = v;
+        parameters[k] -= rate * v;
+    }
+}

@@ -1,0 +1,16 @@
+/* The two inner loops of a parameter server: adding a gradient, and SGD with momentum (Polyak 1964,
+ * in PyTorch's form). Memory bound; written so that the compiler vectorises them. */
+#ifndef EDGEPS_NN_SGD_H
+#define EDGEPS_NN_SGD_H
+
+#include <stddef.h>
+
+/* sum += x, n values. */
+void nn_add(float *restrict sum, const float *restrict x, size_t n);
+
+/* g = scale * gradient_sum; velocity = momentum * velocity + g; parameters -= rate * velocity. */
+void nn_sgd_step(float *restrict parameters, float *restrict velocity,
+                 const float *restrict gradient_sum, size_t count, float scale, float rate,
+                 float momentum);
+
+#endif
