@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define POLISHED_GLOBALS 3 /* of how many candidates the plan is polished on the way */
+#define POLISH_US 50000
 #define POLISH_WITHIN 1.25 /* ... when it is no slower than this times the best */
 #define LP_WORK 4000000000 /* pairs x LPs after which the other candidates keep their bounds */
 
@@ -187,7 +188,8 @@ static edgeps_err polish_here(approx *a)
         a->here.round_s > POLISH_WITHIN * a->best.round_s)
         return EDGEPS_OK;
     a->polishes++;
-    edgeps_err err = place_polish(a->gr, a->options, a->watch, 0, &a->here.plan, &a->here.round_s);
+    edgeps_err err =
+        place_polish(a->gr, a->options, a->watch, POLISH_US, &a->here.plan, &a->here.round_s);
     return err ? err : offer(a, &a->here.plan);
 }
 
@@ -231,6 +233,7 @@ static edgeps_err visit_candidates(approx *a, place_result *r)
     edgeps_err err = place_candidates(&a->times, &list, &count);
     if (err)
         return err;
+    err = place_raise_bounds(&a->times, list, count);
     for (; !err && c < count && list[c].bound_s < a->best.round_s && a->work < LP_WORK; c++) {
         if (!place_watch_go_on(a->watch, (double)c / (double)count))
             break;

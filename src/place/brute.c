@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define BRUTE_MOST_NODES 10
+#define FIRST_POLISH_US 2000
 #define STEPS_PER_LOOK 4096 /* between two looks at the clock */
 
 /* Depth-first enumeration of the parents of all workers for one global server. A branch ends early
@@ -143,7 +144,7 @@ static edgeps_err start_from_greedy(brute *b, const place_options *options, plac
     if (!err && first.status != PLACE_INFEASIBLE) {
         err = cost_round_s(b->gr->p, &first.plan, &round_s);
         if (!err)
-            err = place_polish(b->gr, options, w, 0, &first.plan, &round_s);
+            err = place_polish(b->gr, options, w, FIRST_POLISH_US, &first.plan, &round_s);
         if (!err)
             err = place_best_offer(&b->best, &first.plan, &round_s);
     }

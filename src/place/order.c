@@ -14,6 +14,11 @@ static int by_bound(const void *a, const void *b)
     return (x->global > y->global) - (x->global < y->global);
 }
 
+void place_sort_candidates(place_candidate *list, size_t count)
+{
+    qsort(list, count, sizeof *list, by_bound);
+}
+
 edgeps_err place_candidates(const place_times *t, place_candidate **out, size_t *count)
 {
     const place_ground *gr = t->gr;
@@ -26,7 +31,7 @@ edgeps_err place_candidates(const place_times *t, place_candidate **out, size_t 
         if (bound_s < INFINITY)
             list[found++] = (place_candidate){(uint32_t)g, bound_s};
     }
-    qsort(list, found, sizeof *list, by_bound);
+    place_sort_candidates(list, found);
     *out = list;
     *count = found;
     return EDGEPS_OK;

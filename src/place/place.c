@@ -64,15 +64,19 @@ static edgeps_err polish_result(const place_ground *gr, const place_options *o, 
 static edgeps_err fill_bound(const place_ground *gr, place_result *r)
 {
     place_times t;
+    place_candidate *list = NULL;
+    size_t count = 0;
     edgeps_err err = place_times_make(gr, &t);
     if (err)
         return err;
-    r->lower_bound_s = INFINITY;
-    for (size_t g = 0; g < gr->count; g++)
-        if (gr->fan[g] > 0)
-            r->lower_bound_s = fmin(r->lower_bound_s, place_quick_bound_s(&t, g));
+    err = place_candidates(&t, &list, &count);
+    if (!err)
+        err = place_raise_bounds(&t, list, count);
+    if (!err && count > 0)
+        r->lower_bound_s = list[0].bound_s;
+    mem_free(list);
     place_times_free(&t);
-    return EDGEPS_OK;
+    return err;
 }
 
 /* What the best other node would make of the role of the global server, all else equal. */

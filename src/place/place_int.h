@@ -110,6 +110,9 @@ void place_times_free(place_times *t);
  * other traffic: the round takes at least this long if the plan has this worker there. */
 double place_chain_s(const place_times *t, size_t global, size_t server, size_t worker);
 
+/* Stands for the global server in what holds whichever it is. */
+#define PLACE_ANY_GLOBAL SIZE_MAX
+
 /* The round takes at least load[m] if `server` serves m workers of other nodes, m = 0..most. */
 void place_load_s(const place_times *t, size_t global, size_t server, size_t most, double *load);
 
@@ -120,6 +123,9 @@ edgeps_err place_fan_s(const place_times *t, size_t global, size_t most, double 
  * chain. INFINITY when some worker has none. O(count^2). */
 double place_quick_bound_s(const place_times *t, size_t global);
 
+/* The least time that the last chunk needs from a local server to `global` and back. */
+double place_least_tail_s(const place_times *t, size_t global);
+
 /* A node that may be the global server, and the quick bound of its plans. */
 typedef struct place_candidate {
     uint32_t global;
@@ -129,6 +135,8 @@ typedef struct place_candidate {
 /* All candidates with storage and a chain for every worker, best bound first; the caller frees the
  * list with mem_free. */
 edgeps_err place_candidates(const place_times *t, place_candidate **out, size_t *count);
+
+void place_sort_candidates(place_candidate *list, size_t count);
 
 /* All of it for one global server. */
 typedef struct place_view {
@@ -161,6 +169,11 @@ typedef struct place_threshold {
     double *open;   /* per node: the LP's share of a local server there */
     size_t lp_count;
 } place_threshold;
+
+/* Raises the bounds of all candidates by what the first stage, workers and local servers, needs
+ * with k local servers whichever the global server is: R1(k), found once by threshold search and
+ * combined with each candidate's own limits. Sorts them again. */
+edgeps_err place_raise_bounds(const place_times *t, place_candidate *list, size_t count);
 
 /* Searches the distinct thresholds below upper_s (INFINITY: all). The caller frees out->open with
  * mem_free. */
@@ -202,10 +215,11 @@ place_function place_greedy;
 place_function place_random;
 place_function place_brute;
 
-/* Local search from pl (feasible, of cost *round_s): replaces it by what it finds. `budget` limits
- * the exact evaluations; 0: a default that grows as evaluations get cheaper. */
+/* Local search from pl (feasible, of cost *round_s): replaces it by what it finds. `work_us` is
+ * about the time it may take in microseconds, by a count that does not depend on the machine; 0:
+ * 0.3 s. */
 edgeps_err place_polish(const place_ground *gr, const place_options *options, place_watch *w,
-                        size_t budget, plan *pl, double *round_s);
+                        double work_us, plan *pl, double *round_s);
 
 /* Replaces the best plan by `pl` when it is feasible and faster. */
 typedef struct place_best {

@@ -84,10 +84,11 @@ void place_load_s(const place_times *t, size_t global, size_t server, size_t mos
     const problem_node *node = &t->gr->p->nodes[server];
     double down_s = t->all_wire / node->down_bytes_per_s;
     double up_s = t->all_wire / node->up_bytes_per_s;
-    double tail_s = last_chunk_tail_s(t, global, server);
+    bool any = global == PLACE_ANY_GLOBAL;
+    double tail_s = any ? 0 : last_chunk_tail_s(t, global, server);
     double in_s = t->lat_in_s[server], out_s = t->lat_out_s[server];
-    double forward = server == global ? 0 : 1; /* its own push, and pull, on the network */
-    double back_s = server == global ? 0 : problem_latency_s(t->gr->p, global, server);
+    double forward = any || server == global ? 0 : 1; /* its own push, and pull, on the network */
+    double back_s = forward > 0 ? problem_latency_s(t->gr->p, global, server) : 0;
     double first_s = t->compute_s[0], end_s = 0;
     load[0] = 0;
     for (size_t m = 1; m <= most; m++) {
@@ -160,6 +161,15 @@ edgeps_err place_fan_s(const place_times *t, size_t global, size_t most, double 
     }
     mem_free(starts);
     return EDGEPS_OK;
+}
+
+double place_least_tail_s(const place_times *t, size_t global)
+{
+    double least_s = INFINITY;
+    for (size_t j = 0; j < t->gr->count; j++)
+        if (may_be_local(t, global, j))
+            least_s = fmin(least_s, last_chunk_tail_s(t, global, j));
+    return least_s;
 }
 
 double place_quick_bound_s(const place_times *t, size_t global)

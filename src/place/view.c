@@ -131,7 +131,7 @@ static bool enough_turns(const place_times *t, const place_view *v, size_t k, do
 int32_t place_view_locals(const place_times *t, const place_view *v, double r_s, double turns_s)
 {
     size_t k = most_below(v->fan, (size_t)v->most_locals, r_s);
-    if (t->first_wire < t->all_wire)
+    if (t->first_wire < t->all_wire || v->global == PLACE_ANY_GLOBAL)
         return (int32_t)k;
     while (k > 0 && !enough_turns(t, v, k, turns_s))
         k--;
