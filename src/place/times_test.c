@@ -1,0 +1,159 @@
+/* Every closed-form bound against rounds that the evaluator plays. */
+#include "place/place_fixture.h"
+#include "place/place_int.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define SLACK (1 + 1e-9)
+
+typedef struct world {
+    problem *p;
+    place_ground gr;
+    place_times times;
+} world;
+
+static void open_world(world *w, problem *p)
+{
+    w->p = p;
+    assert_int_equal(place_ground_make(p, &w->gr), EDGEPS_OK);
+    assert_int_equal(place_times_make(&w->gr, &w->times), EDGEPS_OK);
+}
+
+static void close_world(world *w)
+{
+    place_times_free(&w->times);
+    place_ground_free(&w->gr);
+    fixture_free(w->p);
+}
+
+/* The elements of a plan against its time. */
+static void check_elements(const world *w, const place_view *v, const plan *pl, double round_s)
+{
+    size_t n = w->p->count;
+    int32_t remote[64] = {0}, children[64] = {0}, locals = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (pl->parent[i] == PLAN_NONE)
+            continue;
+        size_t j = (size_t)pl->parent[i];
+        assert_true(v->chain[j * n + i] <= round_s * SLACK);
+        assert_true(w->times.base[j * n + i] <= v->chain[j * n + i] * SLACK);
+        remote[j] += i != j;
+        locals += children[j]++ == 0;
+    }
+    for (size_t j = 0; j < n; j++) {
+        assert_true(v->load[j * (n + 1) + (size_t)remote[j]] <= round_s * SLACK);
+        if (children[j])
+            assert_true(place_view_cap(&w->times, v, j, round_s * SLACK) >= children[j]);
+    }
+    assert_true(v->fan[locals] <= round_s * SLACK);
+    double r_s = round_s * SLACK;
+    assert_true(place_view_locals(&w->times, v, r_s, r_s) >= locals);
+}
+
+static void check_plan(const world *w, const place_result *r)
+{
+    place_view v;
+    place_threshold th;
+    size_t global = (size_t)r->plan.global;
+    double round_s = r->cost.round_s;
+    assert_true(place_quick_bound_s(&w->times, global) <= round_s * SLACK);
+    assert_int_equal(place_view_make(&w->times, global, &v), EDGEPS_OK);
+    check_elements(w, &v, &r->plan, round_s);
+    assert_int_equal(place_threshold_search(&w->times, &v, INFINITY, &th), EDGEPS_OK);
+    assert_true(th.bound_s <= round_s * SLACK);
+    assert_in_range(th.locals, 1, v.most_locals);
+    mem_free(th.open);
+    place_view_free(&v);
+}
+
+static void no_plan_beats_a_bound(void **state)
+{
+    (void)state;
+    size_t plans = 0;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        world w;
+        fixture_kind kind = fixture_any_kind(seed, 3 + seed % 12);
+        kind.max_locals = 1 + seed % 6;
+        open_world(&w, fixture_problem(seed, kind));
+        for (int polished = 0; polished <= (seed % 8 == 0); polished++) {
+            place_options options = {.seed = seed, .no_polish = !polished};
+            place_result r;
+            assert_int_equal(place_run("random", w.p, &options, NULL, &r), EDGEPS_OK);
+            if (r.status != PLACE_INFEASIBLE) {
+                check_plan(&w, &r);
+                assert_true(r.lower_bound_s <= r.cost.round_s);
+                plans++;
+            }
+            place_result_free(&r);
+        }
+        close_world(&w);
+    }
+    assert_in_range(plans, 100, 170);
+}
+
+/* Two nodes, a hub without worker and a worker with up and down 1e5 and 2e5 bytes/s: the gradient
+ * of 4000 bytes and a header crosses the links in 40.64 and 20.32 ms. */
+static void a_lone_chain_is_exact(void **state)
+{
+    (void)state;
+    world w;
+    double played_s;
+    problem *p = fixture_problem(
+        1, (fixture_kind){.count = 2, .max_locals = 1, .chunks = 1, .uniform = true});
+    for (size_t i = 0; i < 2; i++)
+        p->nodes[i].sum_bytes_per_s = INFINITY;
+    p->nodes[0].train = false;
+    p->nodes[0].compute_s = 0;
+    p->worker_count = 1;
+    p->nodes[1].down_bytes_per_s = 2e5;
+    p->nodes[0].up_bytes_per_s = 2e5;
+    open_world(&w, p);
+    double by_hand_s = 0.1 + 2 * 0.005 + 4064 / 1e5 + 4064 / 2e5;
+    assert_true(fixture_near(place_chain_s(&w.times, 0, 0, 1), by_hand_s));
+    int32_t parent[] = {PLAN_NONE, 0};
+    plan pl = {.count = 2, .global = 0, .parent = parent};
+    assert_int_equal(cost_round_s(p, &pl, &played_s), EDGEPS_OK);
+    assert_true(fixture_near(played_s, by_hand_s));
+    close_world(&w);
+}
+
+static void first_stage_profile_bounds_every_global_server(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        world w;
+        place_candidate *list;
+        size_t count;
+        open_world(&w, fixture_problem(seed, fixture_any_kind(seed, 4)));
+        double best_s = fixture_best_of_all_s(w.p);
+        assert_int_equal(place_candidates(&w.times, &list, &count), EDGEPS_OK);
+        assert_int_equal(place_raise_bounds(&w.times, list, count), EDGEPS_OK);
+        for (size_t c = 1; c < count; c++)
+            assert_true(list[c - 1].bound_s <= list[c].bound_s);
+        if (best_s < INFINITY) {
+            assert_in_range(count, 1, 4);
+            assert_true(list[0].bound_s <= best_s * SLACK);
+        }
+        mem_free(list);
+        close_world(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_plan_beats_a_bound),
+        cmocka_unit_test(a_lone_chain_is_exact),
+        cmocka_unit_test(first_stage_profile_bounds_every_global_server),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
