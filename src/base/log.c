@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static atomic_int current = -1;
-static char name[64];
+static _Thread_local char name[64]; /* agents may share a process, each on a thread */
 
 static int level_from_environment(void)
 {

@@ -9,7 +9,9 @@ static const struct {
     const char *text;
 } commands[] = {
     {"plan", cli_plan, "place the parameter servers of a job in a network"},
+    {"run", cli_run, "train through placed servers, one process per node"},
     {"report", cli_report, "print what happened in a run, and what it came to"},
+    {"agent", cli_agent, "host the roles of one node (started by run)"},
 };
 
 static int help(FILE *out)

@@ -60,8 +60,7 @@ static safetensors_tensor vector(const char *name, const float *values, int64_t 
                                 .bytes = (uint64_t)count * sizeof *values};
 }
 
-/* Header bytes of a checkpoint's file. */
-static edgeps_err make_header(const checkpoint *c, uint8_t **header, size_t *count)
+static edgeps_err write_file(const char *path, const checkpoint *c, edgeps_diag *diag)
 {
     char numbers[NOTES][32];
     snprintf(numbers[JOB], sizeof *numbers, "%016" PRIx64, c->job);
@@ -78,34 +77,7 @@ static edgeps_err make_header(const checkpoint *c, uint8_t **header, size_t *cou
                                     vector(VELOCITY, c->velocity, c->parameter_count)};
     const safetensors s = {tensors, 2, notes, NOTES};
     snprintf(numbers[HASH], sizeof *numbers, "%016" PRIx64, hash_of(&s));
-    return safetensors_header(&s, header, count);
-}
-
-static edgeps_err write_file(const char *path, const checkpoint *c, edgeps_diag *diag)
-{
-    int fd = -1;
-    uint8_t *header = NULL;
-    size_t header_bytes = 0, bytes = (size_t)c->parameter_count * sizeof(float);
-    edgeps_err err = make_header(c, &header, &header_bytes);
-    if (err) {
-        diag_fail(diag, err, OUT_OF_MEMORY);
-        goto out;
-    }
-    assert(header_bytes <= CHECKPOINT_HEADER_MAX_BYTES);
-    err = disk_create(path, diag, &fd);
-    if (!err)
-        err = disk_write(fd, header, header_bytes, path, diag);
-    if (!err)
-        err = disk_write(fd, c->parameters, bytes, path, diag);
-    if (!err)
-        err = disk_write(fd, c->velocity, bytes, path, diag);
-    if (!err)
-        err = disk_sync(fd, path, diag);
-out:
-    if (fd >= 0)
-        close(fd);
-    mem_free(header);
-    return err;
+    return safetensors_write(path, &s, diag);
 }
 
 edgeps_err checkpoint_prune(const char *dir, int keep, edgeps_diag *diag)

@@ -1,12 +1,14 @@
 #include "store/safetensors.h"
 
 #include "base/mem.h"
+#include "store/disk_int.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define METADATA "__metadata__"
 #define LENGTH_BYTES 8
@@ -280,4 +282,25 @@ edgeps_err safetensors_header(const safetensors *s, uint8_t **header, size_t *co
     free(text);
     json_decref(root);
     return made ? EDGEPS_OK : EDGEPS_NOMEM;
+}
+
+edgeps_err safetensors_write(const char *path, const safetensors *s, edgeps_diag *diag)
+{
+    uint8_t *header = NULL;
+    size_t count = 0;
+    int fd = -1;
+    edgeps_err err = safetensors_header(s, &header, &count);
+    if (err)
+        return diag_fail(diag, err, "%s: no memory for its header", path);
+    err = disk_create(path, diag, &fd);
+    if (!err)
+        err = disk_write(fd, header, count, path, diag);
+    for (size_t k = 0; !err && k < s->tensor_count; k++)
+        err = disk_write(fd, s->tensors[k].start, s->tensors[k].bytes, path, diag);
+    if (!err)
+        err = disk_sync(fd, path, diag);
+    if (fd >= 0)
+        close(fd);
+    mem_free(header);
+    return err;
 }

@@ -1,0 +1,320 @@
+#include "cli/cli.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/options.h"
+#include "cli/rundir.h"
+#include "cli/show.h"
+#include "formats/event_json.h"
+#include "formats/network_json.h"
+#include "launch/launch.h"
+#include "nn/dataset.h"
+#include "node/host.h"
+#include "plan/plan.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GRACE_S 1.0
+
+/* Every option is kept as text: so a resumed run reads back what the first one was given. */
+enum {
+    MODEL,
+    EPOCHS,
+    DATA,
+    OUT,
+    ALGO,
+    MAX_LOCALS,
+    TRANSFER,
+    BATCH,
+    SAMPLES,
+    RATE,
+    MOMENTUM,
+    SPLIT,
+    SEED,
+    ADJUST,
+    HYSTERESIS,
+    RATES,
+    BACKEND,
+    PORT,
+    SILENT,
+    RESUME,
+    JSON,
+    FORCE,
+    HELP,
+    OPTIONS
+};
+
+static const options_row rows[OPTIONS] = {
+    [MODEL] = {"model", "NAME", "lenet5", "lenet5 or mlp", true},
+    [EPOCHS] = {"epochs", "E", "3", "passes over the data", true},
+    [DATA] = {"data", "DIR", NULL,
+              "folder with the four IDX files (default: where ./dev setup puts MNIST)", true},
+    [OUT] = {"out", "DIR", "run", "where events, plans, checkpoints and the model go", false},
+    [ALGO] = {"algo", "NAME", "approx", "placement: approx, greedy, random, brute", true},
+    [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", true},
+    [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", true},
+    [BATCH] = {"batch", "N", "32", "samples of an average worker in a round", true},
+    [SAMPLES] = {"samples", "N", "0", "training samples to use; 0: all", true},
+    [RATE] = {"rate", "LR", "0.03", "learning rate of SGD", true},
+    [MOMENTUM] = {"momentum", "M", "0.9", "momentum of SGD", true},
+    [SPLIT] = {"split", "HOW", "iid", "iid or dirichlet:ALPHA", true},
+    [SEED] = {"seed", "N", "1", "of placement, split, initial parameters and order", true},
+    [ADJUST] = {"adjust", "MODE", "adjust", "after each epoch: off, replan or adjust", true},
+    [HYSTERESIS] = {"hysteresis", "X", "0.1", "by how much the gain of a move must exceed its cost",
+                    true},
+    [RATES] = {"rates", "on|off", "on", "keep the network file's rates, latencies and speeds",
+               true},
+    [BACKEND] = {"backend", "NAME", "dnnl", "dnnl or ref", true},
+    [PORT] = {"port", "N", "0", "of the coordinator; 0: any free one", false},
+    [SILENT] = {"silent", "SECONDS", "3", "a node that is not heard for so long is gone", true},
+    [RESUME] = {"resume", "DIR", NULL, "go on from the last checkpoint of an earlier run", false},
+    [JSON] = {"json", NULL, NULL, "events as JSON lines on standard output", false},
+    [FORCE] = {"force", NULL, NULL, "replace an earlier run in --out", false},
+    [HELP] = {"help", NULL, NULL, "this text", false},
+};
+
+typedef struct run {
+    const char *value[OPTIONS];
+    char *owned[OPTIONS]; /* values that were read back */
+    char data_dir[4096];
+    network *net;
+    host_options host;
+    launch *launch;
+    show *show;
+} run;
+
+static void observe(void *context, const meter_event *event)
+{
+    run *r = context;
+    if (r->show) {
+        show_event(r->show, event);
+        return;
+    }
+    char *line;
+    if (event->kind == METER_ROUND || event_json_text(event, NULL, &line))
+        return;
+    puts(line);
+    fflush(stdout);
+    mem_free(line);
+}
+
+static edgeps_err start_agents(void *launcher, int port, edgeps_diag *diag)
+{
+    run *r = launcher;
+    return launch_start(r->launch, "127.0.0.1", port, diag);
+}
+
+static void signal_node(void *launcher, size_t node, int signo)
+{
+    run *r = launcher;
+    launch_signal(r->launch, node, signo);
+}
+
+static edgeps_err read_split(run *r, edgeps_diag *diag)
+{
+    const char *text = r->value[SPLIT];
+    if (strcmp(text, "iid") == 0)
+        return EDGEPS_OK;
+    if (strncmp(text, "dirichlet:", 10) != 0)
+        return diag_fail(diag, EDGEPS_USAGE, "--split: '%s' is neither iid nor dirichlet:ALPHA",
+                         text);
+    r->host.dirichlet = true;
+    edgeps_err err = options_real("split", text + 10, 1e-3, 1e6, diag, &r->host.alpha);
+    return err;
+}
+
+static edgeps_err read_job(run *r, edgeps_diag *diag)
+{
+    static const char *const transfers[] = {"pipelined", "store-and-forward", NULL};
+    int64_t batch, samples;
+    int transfer;
+    nn_dataset *data = NULL;
+    edgeps_err err = options_choice("transfer", r->value[TRANSFER], transfers, diag, &transfer);
+    if (!err)
+        err = options_whole("batch", r->value[BATCH], 1, 65536, diag, &batch);
+    if (!err)
+        err = options_whole("samples", r->value[SAMPLES], 0, INT64_C(1) << 40, diag, &samples);
+    if (!err)
+        err = nn_dataset_open(r->value[DATA], diag, &data);
+    if (err)
+        return err;
+    if (samples == 0)
+        samples = (int64_t)nn_dataset_count(data, NN_TRAIN);
+    nn_dataset_close(data);
+    return job_make(r->value[MODEL], samples, batch, (job_transfer)transfer, diag, &r->host.job);
+}
+
+static edgeps_err read_choices(run *r, edgeps_diag *diag)
+{
+    static const char *const adjusts[] = {"off", "replan", "adjust", NULL};
+    static const char *const switches[] = {"off", "on", NULL};
+    static const char *const backends[] = {"dnnl", "ref", NULL};
+    int adjust, rates, backend;
+    edgeps_err err = options_choice("adjust", r->value[ADJUST], adjusts, diag, &adjust);
+    if (!err)
+        err = options_choice("rates", r->value[RATES], switches, diag, &rates);
+    if (!err)
+        err = options_choice("backend", r->value[BACKEND], backends, diag, &backend);
+    if (err)
+        return err;
+    r->host.adjust = (adapt_mode)adjust;
+    r->host.emulate = rates == 1;
+    r->host.reference_backend = backend == 1;
+    return EDGEPS_OK;
+}
+
+static edgeps_err read_numbers(run *r, edgeps_diag *diag)
+{
+    int64_t locals, seed, port;
+    host_options *h = &r->host;
+    edgeps_err err = options_whole("epochs", r->value[EPOCHS], 1, 1000000, diag, &h->epochs);
+    if (!err)
+        err =
+            options_whole("max-locals", r->value[MAX_LOCALS], 1, NETWORK_MAX_NODES, diag, &locals);
+    if (!err)
+        err = options_whole("seed", r->value[SEED], 0, INT64_MAX, diag, &seed);
+    if (!err)
+        err = options_whole("port", r->value[PORT], 0, 65535, diag, &port);
+    if (!err)
+        err = options_real("rate", r->value[RATE], 0, 1e6, diag, &h->rate);
+    if (!err)
+        err = options_real("momentum", r->value[MOMENTUM], 0, 1, diag, &h->momentum);
+    if (!err)
+        err = options_real("hysteresis", r->value[HYSTERESIS], 0, 1e6, diag, &h->hysteresis);
+    if (!err)
+        err = options_real("silent", r->value[SILENT], 0.1, 1e6, diag, &h->silent_s);
+    if (err)
+        return err;
+    h->max_locals = (size_t)locals;
+    h->seed = (uint64_t)seed;
+    h->port = (int)port;
+    return EDGEPS_OK;
+}
+
+static edgeps_err read_settings(run *r, edgeps_diag *diag)
+{
+    if (!r->value[DATA]) {
+        options_default_data(r->data_dir, sizeof r->data_dir);
+        r->value[DATA] = r->data_dir;
+    }
+    edgeps_err err = read_numbers(r, diag);
+    if (!err)
+        err = read_choices(r, diag);
+    if (!err)
+        err = read_split(r, diag);
+    if (!err)
+        err = read_job(r, diag);
+    r->host.algorithm = r->value[ALGO];
+    r->host.data_dir = r->value[DATA];
+    r->host.out_dir = r->value[OUT];
+    r->host.resume = r->value[RESUME] != NULL;
+    return err;
+}
+
+static edgeps_err make_launcher(run *r, edgeps_diag *diag)
+{
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length < 0)
+        return diag_fail(diag, EDGEPS_IO, "/proc/self/exe: cannot find this program");
+    program[length] = '\0';
+    const char **names = mem_alloc(r->net->count, sizeof *names);
+    if (!names)
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for the nodes' names");
+    for (size_t i = 0; i < r->net->count; i++)
+        names[i] = r->net->nodes[i].name;
+    edgeps_err err = launch_local(program, names, r->net->count, diag, &r->launch);
+    mem_free(names);
+    return err;
+}
+
+static edgeps_err train(run *r, edgeps_diag *diag)
+{
+    edgeps_err err = make_launcher(r, diag);
+    if (err)
+        return err;
+    if (!r->value[JSON]) {
+        r->show = show_make(stdout, isatty(STDOUT_FILENO));
+        if (!r->show)
+            return diag_fail(diag, EDGEPS_NOMEM, "no memory for the display");
+    }
+    r->host.net = r->net;
+    r->host.observe = observe;
+    r->host.observer = r;
+    r->host.launch = start_agents;
+    r->host.signal_node = signal_node;
+    r->host.launcher = r;
+    return host_run(&r->host, diag);
+}
+
+/* The options of the earlier run, but for those given anew; its network from its folder. */
+static edgeps_err recall(run *r, edgeps_diag *diag)
+{
+    r->value[OUT] = r->value[RESUME];
+    edgeps_err err = EDGEPS_OK;
+    for (int k = 0; !err && k < OPTIONS; k++)
+        if (rows[k].kept && !r->value[k]) {
+            err = rundir_recall(r->value[OUT], rows[k].name, diag, &r->owned[k]);
+            r->value[k] = r->owned[k];
+        }
+    return err ? err : rundir_network(r->value[OUT], diag, &r->net);
+}
+
+static edgeps_err remember(const run *r, edgeps_diag *diag)
+{
+    edgeps_err err = EDGEPS_OK;
+    for (int k = 0; !err && k < OPTIONS; k++)
+        if (rows[k].kept && r->value[k])
+            err = rundir_remember(r->value[OUT], rows[k].name, r->value[k], diag);
+    return err;
+}
+
+static edgeps_err prepare(run *r, const char *path, edgeps_diag *diag)
+{
+    if (r->value[RESUME] && path)
+        return diag_fail(diag, EDGEPS_USAGE,
+                         "--resume takes the network from the earlier run; "
+                         "leave '%s' out",
+                         path);
+    if (!r->value[RESUME] && !path)
+        return diag_fail(diag, EDGEPS_USAGE, "no network file given; see edgeps run --help");
+    edgeps_err err = r->value[RESUME] ? recall(r, diag) : network_json_load(path, diag, &r->net);
+    for (int k = 0; k < OPTIONS; k++)
+        if (!r->value[k])
+            r->value[k] = rows[k].fallback;
+    if (!err)
+        err = read_settings(r, diag);
+    if (!err && !r->value[RESUME])
+        err = rundir_make(r->value[OUT], r->net, r->value[FORCE] != NULL, diag);
+    return err ? err : remember(r, diag);
+}
+
+int cli_run(int argc, char **argv)
+{
+    run r = {.host = {.observe = observe}};
+    edgeps_diag diag = {.text = ""};
+    const char *path = NULL;
+    edgeps_err err = options_read(rows, OPTIONS, argc, argv, r.value, &path, &diag);
+    if (!err && r.value[HELP]) {
+        options_help("run NETWORK [OPTIONS]", "trains a model through placed parameter servers",
+                     rows, OPTIONS);
+        return 0;
+    }
+    if (!err)
+        err = prepare(&r, path, &diag);
+    if (!err)
+        err = train(&r, &diag);
+    launch_free(r.launch, GRACE_S);
+    show_free(r.show);
+    network_free(r.net);
+    for (int k = 0; k < OPTIONS; k++)
+        mem_free(r.owned[k]);
+    if (err)
+        fprintf(stderr, "edgeps run: %s\n", diag.text);
+    return err_exit_status(err);
+}

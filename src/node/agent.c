@@ -1,0 +1,305 @@
+#include "node/agent_int.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "network/network.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BEAT_NS (250 * INT64_C(1000000))
+
+void agent_fail(agent *a, edgeps_err err)
+{
+    if (!a->outcome)
+        a->outcome = err;
+    a->stopping = true;
+    loop_stop(a->loop);
+}
+
+void agent_report(agent *a, uint16_t type, uint64_t generation, int64_t round, wire_writer *w)
+{
+    edgeps_err err = frame_send(a->control, &a->stamp, type, generation, round, w);
+    if (err == EDGEPS_NOMEM)
+        agent_fail(a, diag_fail(a->diag, err, "no memory to report"));
+}
+
+static void beat(void *ctx)
+{
+    agent *a = ctx;
+    agent_report(a, MESSAGE_BEAT, 0, 0, NULL);
+    if (loop_timer_start(a->loop, BEAT_NS, beat, a, NULL))
+        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a timer"));
+}
+
+static void measure(agent *a)
+{
+    message_measured m = {.free_bytes = store_offered_bytes(a->store), .sum_s = a->sum_s};
+    if (a->computed_s > 0)
+        m.samples_per_s = (double)a->computed_samples / a->computed_s;
+    a->sum_s = a->computed_s = 0;
+    a->computed_samples = 0;
+    wire_writer w = {0};
+    message_put_measured(&w, &m);
+    agent_report(a, MESSAGE_MEASURED, 0, 0, &w);
+}
+
+static edgeps_err settle(agent *a)
+{
+    const message_welcome *s = &a->settings;
+    a->stamp.job = s->job;
+    a->stamp.sender = s->node;
+    edgeps_err err =
+        job_make(s->model, s->sample_count, s->batch_samples,
+                 s->store_and_forward ? JOB_STORE_AND_FORWARD : JOB_PIPELINED, a->diag, &a->job);
+    if (!err)
+        err = store_open(s->storage_dir, s->free_bytes, a->diag, &a->store);
+    if (!err && s->shard < s->shard_count)
+        err = trainer_make(a->loop, s, a->diag, &a->trainer);
+    if (!err && roles_make(a))
+        err = diag_fail(a->diag, EDGEPS_NOMEM, "no memory for the roles");
+    if (!err && s->emulate)
+        loop_set_rates(a->loop, s->up_bytes_per_s, s->down_bytes_per_s);
+    return err;
+}
+
+/* The coordinator learns why an agent cannot go on before the connection ends. */
+static void tell_trouble(agent *a, edgeps_err err)
+{
+    wire_writer w = {0};
+    wire_put_u32(&w, (uint32_t)err);
+    wire_put_text(&w, a->diag->text);
+    agent_report(a, MESSAGE_TROUBLE, 0, 0, &w);
+}
+
+static void welcome(agent *a, const void *payload, size_t bytes)
+{
+    a->settings_bytes = mem_alloc(bytes, 1);
+    if (!a->settings_bytes) {
+        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for the settings"));
+        return;
+    }
+    memcpy(a->settings_bytes, payload, bytes);
+    if (!message_get_welcome(a->settings_bytes, bytes, &a->settings)) {
+        agent_fail(a, diag_fail(a->diag, EDGEPS_PROTOCOL, "the coordinator's welcome is damaged"));
+        return;
+    }
+    edgeps_err err = settle(a);
+    if (err) {
+        tell_trouble(a, err);
+        return;
+    }
+    a->welcomed = true;
+    measure(a);
+    beat(a);
+}
+
+static void plan_arrived(agent *a, const void *payload, size_t bytes)
+{
+    message_plan next;
+    if (!message_get_plan(payload, bytes, &next) || next.plan.count != a->settings.node_count) {
+        agent_fail(a, diag_fail(a->diag, EDGEPS_PROTOCOL, "the coordinator's plan is damaged"));
+        return;
+    }
+    if (next.plan.generation <= a->plan.plan.generation) {
+        message_plan_free(&next);
+        return;
+    }
+    message_plan_free(&a->plan);
+    a->plan = next;
+    edgeps_err err = roles_plan(a);
+    if (err) {
+        tell_trouble(a, err);
+        return;
+    }
+    roles_allow(a, a->allowed);
+}
+
+static void set(agent *a, const message_set *m)
+{
+    message_welcome *s = &a->settings;
+    switch ((network_change)m->change) {
+    case NETWORK_FREE:
+        store_set_quota(a->store, (int64_t)m->value);
+        break;
+    case NETWORK_UP:
+        s->up_bytes_per_s = m->value;
+        break;
+    case NETWORK_DOWN:
+        s->down_bytes_per_s = m->value;
+        break;
+    case NETWORK_COMPUTE:
+        if (a->trainer)
+            trainer_set_speed(a->trainer, m->value);
+        break;
+    case NETWORK_KILL:
+    case NETWORK_STOP:
+        break;
+    }
+    if (s->emulate)
+        loop_set_rates(a->loop, s->up_bytes_per_s, s->down_bytes_per_s);
+}
+
+/* State that the coordinator sends: the first parameters, or those of a checkpoint. */
+static void state_frame(agent *a, const wire_header *h, const void *payload)
+{
+    message_state m;
+    if (h->type == MESSAGE_STATE_PARAMETERS || h->type == MESSAGE_STATE_VELOCITY)
+        state_took(&a->arrival, h);
+    else if (!message_get_state(payload, h->length, &m))
+        agent_fail(a, diag_fail(a->diag, EDGEPS_PROTOCOL, "a state's announcement is damaged"));
+    else if (h->type == MESSAGE_STATE_BEGIN)
+        moves_begin(a, &m);
+    else
+        moves_end(a, &m, h->generation);
+}
+
+static void command(agent *a, const wire_header *h, const void *payload)
+{
+    message_set change;
+    message_move move;
+    switch (h->type) {
+    case MESSAGE_PLAN:
+        plan_arrived(a, payload, h->length);
+        break;
+    case MESSAGE_ALLOW:
+        a->allowed = h->round;
+        roles_allow(a, h->round);
+        break;
+    case MESSAGE_SET:
+        if (message_get_set(payload, h->length, &change))
+            set(a, &change);
+        break;
+    case MESSAGE_MEASURE:
+        measure(a);
+        break;
+    case MESSAGE_MOVE:
+        if (message_get_move(payload, h->length, &move))
+            moves_send_state(a, &move, h->generation);
+        break;
+    case MESSAGE_RELEASE:
+        if (message_get_move(payload, h->length, &move))
+            moves_release(a, (message_role)move.role);
+        break;
+    case MESSAGE_SAVE:
+        moves_save(a, h->generation, h->round);
+        break;
+    case MESSAGE_STATE_BEGIN:
+    case MESSAGE_STATE_PARAMETERS:
+    case MESSAGE_STATE_VELOCITY:
+    case MESSAGE_STATE_END:
+        state_frame(a, h, payload);
+        break;
+    case MESSAGE_STOP:
+        a->stopping = true;
+        loop_stop(a->loop);
+        break;
+    default:
+        log_line(LOG_WARNING, "the coordinator sent a message of unknown type %u", h->type);
+    }
+}
+
+static void *control_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)
+{
+    agent *a = ctx;
+    wire_header h = frame_header(header);
+    (void)c;
+    if (h.type == MESSAGE_STATE_PARAMETERS || h.type == MESSAGE_STATE_VELOCITY) {
+        void *target = state_buffer(&a->arrival, &a->job, &h);
+        if (target)
+            return target;
+    }
+    mem_free(a->control_payload);
+    a->control_payload = mem_alloc(bytes, 1);
+    return a->control_payload;
+}
+
+static void control_frame(void *ctx, conn *c, const uint8_t *header, void *payload)
+{
+    agent *a = ctx;
+    wire_header h = frame_header(header);
+    (void)c;
+    bool state = h.type == MESSAGE_STATE_PARAMETERS || h.type == MESSAGE_STATE_VELOCITY;
+    if (!wire_verify(header, payload, h.length))
+        agent_fail(a, diag_fail(a->diag, EDGEPS_PROTOCOL, "a damaged frame from the coordinator"));
+    else if (state && payload == a->control_payload)
+        log_line(LOG_DEBUG, "drops a chunk of a state that was refused");
+    else if (h.type == MESSAGE_WELCOME && !a->welcomed)
+        welcome(a, payload, h.length);
+    else if (a->welcomed)
+        command(a, &h, payload);
+}
+
+static void control_opened(void *ctx, conn *c, edgeps_err err)
+{
+    agent *a = ctx;
+    (void)c;
+    if (err)
+        return;
+    wire_writer w = {0};
+    message_hello hello = {.name = a->options->name,
+                           .port = (uint32_t)loop_listener_port(a->listener)};
+    message_put_hello(&w, &hello);
+    agent_report(a, MESSAGE_HELLO, 0, 0, &w);
+}
+
+static void control_closed(void *ctx, conn *c, edgeps_err err, const char *text)
+{
+    agent *a = ctx;
+    (void)c;
+    (void)err;
+    a->control = NULL;
+    if (!a->stopping)
+        agent_fail(a, diag_fail(a->diag, EDGEPS_IO, "lost the coordinator at %s:%d: %s",
+                                a->options->host, a->options->port, text));
+}
+
+static edgeps_err join(agent *a)
+{
+    loop_handlers h = {.framing = frame_framing,
+                       .opened = control_opened,
+                       .payload_buffer = control_buffer,
+                       .frame = control_frame,
+                       .closed = control_closed};
+    edgeps_err err = loop_connect(a->loop, a->options->host, a->options->port, &h, a, &a->control);
+    if (err)
+        diag_fail(a->diag, err, "cannot connect to the coordinator at %s:%d", a->options->host,
+                  a->options->port);
+    return err;
+}
+
+static void free_agent(agent *a)
+{
+    a->stopping = true;
+    loop_free(a->loop);
+    trainer_free(a->trainer);
+    roles_free(a);
+    if (a->store) {
+        buffers_release(&a->local_buffers, a->store);
+        buffers_release(&a->global_buffers, a->store);
+    }
+    store_close(a->store);
+    message_plan_free(&a->plan);
+    message_welcome_free(&a->settings);
+    mem_free(a->settings_bytes);
+    mem_free(a->control_payload);
+}
+
+edgeps_err agent_run(const agent_options *options, edgeps_diag *diag)
+{
+    agent a = {.options = options, .diag = diag, .plan = {.plan = {.global = PLAN_NONE}}};
+    for (int k = 0; k < 2; k++)
+        a.wishes[k].parent = PROTO_NO_NODE;
+    log_set_name(options->name);
+    edgeps_err err = loop_make(diag, &a.loop);
+    if (!err)
+        err = edges_listen(&a);
+    if (!err)
+        err = join(&a);
+    if (!err) {
+        loop_run(a.loop);
+        err = a.outcome;
+    }
+    free_agent(&a);
+    return err;
+}

@@ -1,0 +1,17 @@
+/* The agent: one process per node. It joins its coordinator, hosts the roles that the plan gives to
+ * its node (the state machines of `proto` over sockets, storage and gradients), and reports. */
+#ifndef EDGEPS_NODE_AGENT_H
+#define EDGEPS_NODE_AGENT_H
+
+#include "base/err.h"
+
+typedef struct agent_options {
+    const char *name; /* of the node, as in the network file */
+    const char *host; /* of the coordinator */
+    int port;
+} agent_options;
+
+/* Runs until the coordinator says stop (EDGEPS_OK) or is gone. */
+edgeps_err agent_run(const agent_options *options, edgeps_diag *diag);
+
+#endif

@@ -1,0 +1,147 @@
+/* The agent's insides, shared by agent.c (control plane), edges.c (data plane), roles.c (machines
+ * and what they ask for) and moves.c (state in and out). All runs on the loop's thread. */
+#ifndef EDGEPS_NODE_AGENT_INT_H
+#define EDGEPS_NODE_AGENT_INT_H
+
+#include "loop/loop.h"
+#include "node/agent.h"
+#include "node/buffers.h"
+#include "node/frame.h"
+#include "node/message.h"
+#include "node/state.h"
+#include "node/trainer.h"
+#include "proto/global.h"
+#include "proto/local.h"
+#include "proto/worker.h"
+#include "store/store.h"
+
+typedef enum agent_role { AGENT_WORKER, AGENT_LOCAL, AGENT_GLOBAL } agent_role;
+
+typedef struct agent agent;
+
+/* A connection of the tree, or one that brings state. The child opens it and asks to attach. */
+typedef struct edge {
+    agent *agent;
+    conn *conn;
+    bool outgoing;
+    agent_role child; /* role at the child's end; AGENT_GLOBAL: not known yet */
+    int32_t peer;     /* node at the other end, -1: not known yet */
+    uint64_t generation;
+    uint8_t *staging;  /* a chunk, where the parent's chunks arrive; owned */
+    uint8_t *inbox;    /* a chunk of the server's inbox, where the child's chunks arrive */
+    uint8_t mark[64];  /* where the announcement of a state arrives */
+    struct edge *next; /* in the list of all edges */
+} edge;
+
+/* What the child wants of its parent: reached when there is a connection. */
+typedef struct wish {
+    bool wanted;
+    int32_t parent;
+    uint64_t generation;
+    int64_t version;
+    edge *edge;
+    loop_timer *retry;
+    struct wish_context {
+        agent *agent;
+        agent_role child;
+    } context;
+} wish;
+
+/* A step to come for a machine of this node: events of edges within the node, and answers. */
+typedef struct letter {
+    agent_role role;
+    proto_event event;
+    const void *payload;
+} letter;
+
+/* Times of the worker's present round, and sums over the epoch. */
+typedef struct stopwatch {
+    int64_t computed_ns;
+    int64_t pushed_ns;
+    int64_t pulling_ns; /* first chunk back; 0: none yet */
+    int64_t unsent;     /* chunks not yet with the kernel */
+    message_done epoch;
+} stopwatch;
+
+struct agent {
+    const agent_options *options;
+    edgeps_diag *diag;
+    edgeps_err outcome;
+    loop *loop;
+    loop_listener *listener;
+    conn *control;
+    uint8_t *control_payload;
+    bool welcomed;
+    bool stopping;
+    message_welcome settings;
+    uint8_t *settings_bytes; /* what `settings` lends its texts from */
+    frame_stamp stamp;
+    job job;
+    store *store;
+    trainer *trainer; /* NULL on a node that does not train */
+    worker worker;
+    local local;
+    global global;
+    buffers local_buffers;
+    buffers global_buffers;
+    message_plan plan;
+    int64_t allowed;
+    wish wishes[2]; /* of the worker and of the local server */
+    edge *edges;
+    letter *letters; /* a queue: head..count */
+    size_t letter_head;
+    size_t letter_count;
+    size_t letter_room;
+    bool delivering;
+    proto_effects effects;
+    state_arrival arrival;
+    int64_t *arrival_versions;
+    stopwatch watch;
+    double sum_s;      /* since the last measurement */
+    double computed_s; /* likewise */
+    int64_t computed_samples;
+};
+
+/* agent.c: ends the agent's run with the text in diag. */
+void agent_fail(agent *a, edgeps_err err);
+
+/* agent.c: a message without or with a payload to the coordinator. */
+void agent_report(agent *a, uint16_t type, uint64_t generation, int64_t round, wire_writer *w);
+
+/* edges.c */
+edgeps_err edges_listen(agent *a);
+void edges_wish(agent *a, agent_role child, const proto_effect *connect);
+void edges_drop_wish(agent *a, agent_role child);
+void edges_close_older(agent *a, uint64_t generation); /* but for guests that wait for it */
+void edges_close_children(agent *a, agent_role child);
+edge *edges_to_child(const agent *a, agent_role child, int32_t node);
+void edges_send(agent *a, edge *e, wire_header header, const void *payload);
+edgeps_err edges_lead(agent *a, int32_t node, uint32_t port, edge **out); /* for state */
+
+/* roles.c */
+void roles_post(agent *a, agent_role role, const proto_event *event, const void *payload);
+void roles_deliver(agent *a);
+edgeps_err roles_make(agent *a);
+void roles_free(agent *a);
+edgeps_err roles_plan(agent *a);
+void roles_allow(agent *a, int64_t round);
+
+/* moves.c */
+void moves_send_state(agent *a, const message_move *m, uint64_t generation);
+void moves_save(agent *a, uint64_t generation, int64_t round);
+void moves_release(agent *a, message_role role);
+bool moves_begin(agent *a, const message_state *m);
+void moves_end(agent *a, const message_state *m, uint64_t generation);
+
+/* Bytes of chunk `k` of a vector. */
+static inline float *agent_chunk(const agent *a, float *values, int64_t k)
+{
+    return values + k * (a->job.chunk_bytes / JOB_VALUE_BYTES);
+}
+
+static inline size_t agent_chunk_values(const agent *a, int64_t k)
+{
+    return (size_t)(job_chunk_payload_bytes(&a->job, k) / JOB_VALUE_BYTES);
+}
+
+#endif

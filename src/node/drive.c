@@ -1,0 +1,161 @@
+#include "node/host_int.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <signal.h>
+
+#define QUEUE_ROOM (sizeof((host *)0)->queue / sizeof(coordinator_event))
+
+static void announce(host *h, const coordinator_effect *effect)
+{
+    size_t n = h->net->count;
+    message_plan m = {.plan = h->coordinator.plan, .forget = effect->forget};
+    m.port = mem_alloc(n, sizeof *m.port);
+    if (!m.port) {
+        host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a plan"));
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        m.port[i] = h->of_node[i] ? h->of_node[i]->port : 0;
+    for (size_t i = 0; i < n; i++) {
+        wire_writer w = {0};
+        message_put_plan(&w, &m);
+        host_send(h, i, MESSAGE_PLAN, m.plan.generation, 0, &w);
+    }
+    mem_free(m.port);
+    h->predicted_round_s = h->planning.round_s;
+}
+
+static void commit(host *h, const coordinator_effect *effect)
+{
+    edgeps_err err = record_plan(h, &h->coordinator.next);
+    (void)effect;
+    if (err) {
+        host_fail(h, err);
+        return;
+    }
+    h->homeless = false;
+    drive_post(h, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+}
+
+static void begin_epoch(host *h, int64_t epoch)
+{
+    double move_s = h->tally.move_s;
+    h->now_epoch = epoch;
+    h->tally = (tally){.begun_ns = clock_now_ns(), .move_s = move_s};
+    scenario_strike(h, (int)epoch);
+}
+
+static void save(host *h, int64_t round)
+{
+    h->tally.measured_s = (double)(clock_now_ns() - h->tally.begun_ns) / CLOCK_NS_PER_S;
+    transfer_save(h, round);
+}
+
+static void expel(host *h, int32_t node)
+{
+    member *m = h->of_node[node];
+    char text[64];
+    snprintf(text, sizeof text, "silent: not heard for %.1f s", h->options->silent_s);
+    record_event(h, (meter_event){.kind = METER_LOST,
+                                  .epoch = h->now_epoch,
+                                  .node = host_name(h, node),
+                                  .text = text});
+    h->of_node[node] = NULL;
+    if (m) {
+        m->node = -1;
+        conn_close(m->conn);
+    }
+    h->options->signal_node(h->options->launcher, (size_t)node, SIGKILL);
+    transfer_lost(h, (size_t)node);
+    replan_check_measured(h);
+}
+
+static void finish(host *h)
+{
+    edgeps_err err = record_model(h);
+    if (err)
+        host_fail(h, err);
+    else
+        host_end(h);
+}
+
+static void fail(host *h, coordinator_why why)
+{
+    if (why == COORDINATOR_IMPOSSIBLE)
+        host_fail(h, diag_fail(h->diag, EDGEPS_INFEASIBLE, "no plan keeps all constraints: %s",
+                               h->planning.reason));
+    else if (why == COORDINATOR_NOBODY_LEFT)
+        host_fail(h, diag_fail(h->diag, EDGEPS_IO, "no node is left"));
+    else if (why == COORDINATOR_CANNOT_MOVE)
+        host_fail(h, diag_fail(h->diag, EDGEPS_IO, "the servers' state cannot be moved"));
+    else
+        host_fail(h, diag_fail(h->diag, EDGEPS_IO, "the checkpoint of the epoch is lost"));
+}
+
+static void carry_out(host *h, const coordinator_effect *effect)
+{
+    switch (effect->kind) {
+    case COORDINATOR_WANT_PLAN:
+        replan_want(h, effect->why);
+        break;
+    case COORDINATOR_MOVE:
+        transfer_move(h, effect->index);
+        break;
+    case COORDINATOR_COMMIT:
+        commit(h, effect);
+        break;
+    case COORDINATOR_ANNOUNCE:
+        announce(h, effect);
+        break;
+    case COORDINATOR_ALLOW:
+        host_send_all(h, MESSAGE_ALLOW, effect->round);
+        break;
+    case COORDINATOR_EPOCH_BEGUN:
+        begin_epoch(h, (int64_t)effect->index);
+        break;
+    case COORDINATOR_EPOCH_ENDED:
+        record_epoch(h, (int64_t)effect->index);
+        break;
+    case COORDINATOR_SAVE:
+        save(h, effect->round);
+        break;
+    case COORDINATOR_EXPEL:
+        expel(h, effect->node);
+        break;
+    case COORDINATOR_FINISH:
+        finish(h);
+        break;
+    case COORDINATOR_FAIL:
+        fail(h, effect->why);
+        break;
+    }
+}
+
+/* Events that come up while effects are carried out wait for their turn. */
+void drive_post(host *h, coordinator_event event)
+{
+    if (h->ended)
+        return;
+    event.now_ns = clock_now_ns();
+    if (h->queue_count == QUEUE_ROOM) {
+        host_fail(h, diag_fail(h->diag, EDGEPS_INTERNAL, "too many events at once"));
+        return;
+    }
+    h->queue[(h->queue_head + h->queue_count++) % QUEUE_ROOM] = event;
+    if (h->stepping)
+        return;
+    h->stepping = true;
+    while (h->queue_count && !h->ended) {
+        coordinator_event next = h->queue[h->queue_head];
+        h->queue_head = (h->queue_head + 1) % QUEUE_ROOM;
+        h->queue_count--;
+        coordinator_effects effects = {.count = 0};
+        if (coordinator_step(&h->coordinator, &next, &effects))
+            host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a plan"));
+        for (size_t k = 0; k < effects.count && !h->ended; k++)
+            carry_out(h, &effects.items[k]);
+    }
+    h->stepping = false;
+}

@@ -1,0 +1,345 @@
+#include "node/agent_int.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+#include <math.h>
+
+#define RETRY_NS (50 * INT64_C(1000000))
+
+static agent_role parent_role(agent_role child) { return child + 1; }
+
+edge *edges_to_child(const agent *a, agent_role child, int32_t node)
+{
+    for (edge *e = a->edges; e; e = e->next)
+        if (!e->outgoing && e->child == child && e->peer == node)
+            return e;
+    return NULL;
+}
+
+static void forget_edge(edge *e)
+{
+    agent *a = e->agent;
+    for (edge **at = &a->edges; *at; at = &(*at)->next)
+        if (*at == e) {
+            *at = e->next;
+            break;
+        }
+    mem_free(e->staging);
+    mem_free(e);
+}
+
+/* Emulated latency of what this node sends to a peer; pair caps both ways. */
+static double latency_to(const agent *a, int32_t peer) { return a->settings.peers[peer]; }
+
+static void shape(const agent *a, conn *c, int32_t peer)
+{
+    size_t n = a->settings.node_count;
+    if (a->settings.emulate)
+        conn_shape(c, a->settings.peers[n + (size_t)peer], a->settings.peers[2 * n + (size_t)peer]);
+}
+
+static void push_sent(void *ctx, edgeps_err err)
+{
+    agent *a = ctx;
+    if (!err && --a->watch.unsent == 0)
+        a->watch.pushed_ns = clock_now_ns();
+}
+
+void edges_send(agent *a, edge *e, wire_header header, const void *payload)
+{
+    uint8_t bytes[WIRE_HEADER_BYTES];
+    bool timed = e->outgoing && e->child == AGENT_WORKER && header.type == MESSAGE_PUSH;
+    header.job = a->stamp.job;
+    header.sender = a->stamp.sender;
+    header.incarnation = a->stamp.incarnation;
+    header.length = payload ? (uint64_t)job_chunk_payload_bytes(&a->job, header.chunk) : 0;
+    wire_encode(&header, payload, bytes);
+    conn_frame frame = {.header = bytes, .payload = payload, .bytes = header.length};
+    if (a->settings.emulate && e->peer >= 0)
+        frame.delay_ns = (int64_t)(latency_to(a, e->peer) * CLOCK_NS_PER_S);
+    if (timed) {
+        frame.sent = push_sent;
+        frame.ctx = a;
+        a->watch.unsent++;
+    }
+    /* A frame that cannot be queued is on a broken edge, whose end is on its way. */
+    if (conn_send(e->conn, &frame) == EDGEPS_NOMEM)
+        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory to send"));
+}
+
+static void attach(edge *e, const wire_header *h)
+{
+    agent *a = e->agent;
+    edge *before = edges_to_child(a, h->chunk, (int32_t)h->sender);
+    if (before && before != e) {
+        before->peer = -1;
+        conn_close(before->conn);
+    }
+    e->child = h->chunk;
+    e->peer = (int32_t)h->sender;
+    e->generation = h->generation;
+    shape(a, e->conn, e->peer);
+    proto_event event = {
+        .kind = PROTO_ATTACH, .node = e->peer, .generation = h->generation, .round = h->round};
+    roles_post(a, parent_role(e->child), &event, NULL);
+}
+
+static void chunk(edge *e, const wire_header *h, const void *payload)
+{
+    bool up = h->type == MESSAGE_PUSH;
+    proto_event event = {.kind = up ? PROTO_PUSHED : PROTO_PULLED,
+                         .node = e->peer,
+                         .generation = h->generation,
+                         .round = h->round,
+                         .chunk = h->chunk,
+                         .weight = h->weight};
+    roles_post(e->agent, up ? parent_role(e->child) : e->child, &event, payload);
+}
+
+/* State that another node sends lands straight in the buffers of the server to be. */
+static bool state_frame(edge *e, const wire_header *h, const void *payload)
+{
+    agent *a = e->agent;
+    message_state m;
+    switch (h->type) {
+    case MESSAGE_STATE_BEGIN:
+        return message_get_state(payload, h->length, &m) && moves_begin(a, &m);
+    case MESSAGE_STATE_PARAMETERS:
+    case MESSAGE_STATE_VELOCITY:
+        state_took(&a->arrival, h);
+        return true;
+    case MESSAGE_STATE_END:
+        if (!message_get_state(payload, h->length, &m))
+            return false;
+        moves_end(a, &m, h->generation);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool accepts(const edge *e, const wire_header *h)
+{
+    const agent *a = e->agent;
+    if (h->job != a->stamp.job || h->sender >= a->settings.node_count)
+        return false;
+    switch (h->type) {
+    case MESSAGE_ATTACH:
+        return !e->outgoing && h->chunk <= AGENT_LOCAL && h->length == 0;
+    case MESSAGE_ATTACHED:
+        return e->outgoing && h->length == 0;
+    case MESSAGE_PUSH:
+        return !e->outgoing && e->peer == (int32_t)h->sender && e->inbox;
+    case MESSAGE_PULL:
+        return e->outgoing && e->peer == (int32_t)h->sender;
+    default:
+        return !e->outgoing;
+    }
+}
+
+static void *payload_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)
+{
+    edge *e = ctx;
+    agent *a = e->agent;
+    (void)c;
+    wire_header h = frame_header(header);
+    if (!accepts(e, &h))
+        return NULL;
+    if (h.type == MESSAGE_STATE_PARAMETERS || h.type == MESSAGE_STATE_VELOCITY)
+        return state_buffer(&a->arrival, &a->job, &h);
+    if (h.type == MESSAGE_PUSH || h.type == MESSAGE_PULL) {
+        bool fits = h.chunk < job_chunk_count(&a->job) &&
+                    bytes == (uint64_t)job_chunk_payload_bytes(&a->job, h.chunk);
+        return !fits ? NULL : e->outgoing ? e->staging : e->inbox;
+    }
+    return bytes <= sizeof e->mark ? e->mark : NULL;
+}
+
+static void frame(void *ctx, conn *c, const uint8_t *header, void *payload)
+{
+    edge *e = ctx;
+    wire_header h = frame_header(header);
+    bool good = accepts(e, &h) && wire_verify(header, payload, h.length);
+    if (good && h.type == MESSAGE_ATTACH)
+        attach(e, &h);
+    else if (good && h.type == MESSAGE_ATTACHED)
+        roles_post(e->agent, e->child,
+                   &(proto_event){.kind = PROTO_ATTACHED, .generation = h.generation}, NULL);
+    else if (good && (h.type == MESSAGE_PUSH || h.type == MESSAGE_PULL))
+        chunk(e, &h, payload);
+    else if (good)
+        good = state_frame(e, &h, payload);
+    if (!good) {
+        log_line(LOG_WARNING, "closes %s: a frame of type %u does not belong here",
+                 conn_peer_text(c), h.type);
+        conn_close(c);
+    }
+    roles_deliver(e->agent);
+}
+
+static void lose_parent(void *ctx)
+{
+    struct wish_context *context = ctx;
+    wish *w = &context->agent->wishes[context->child];
+    w->retry = NULL;
+    roles_post(context->agent, context->child, &(proto_event){.kind = PROTO_PARENT_LOST}, NULL);
+    roles_deliver(context->agent);
+}
+
+static void closed(void *ctx, conn *c, edgeps_err err, const char *text)
+{
+    edge *e = ctx;
+    agent *a = e->agent;
+    if (err)
+        log_line(LOG_INFO, "edge %s: %s", conn_peer_text(c), text);
+    if (e->outgoing && e->child != AGENT_GLOBAL) {
+        wish *w = &a->wishes[e->child];
+        if (w->edge == e) {
+            w->edge = NULL;
+            if (loop_timer_start(a->loop, RETRY_NS, lose_parent, &w->context, &w->retry) &&
+                !a->stopping)
+                agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a timer"));
+        }
+    } else if (!e->outgoing && e->peer >= 0 && !a->stopping) {
+        roles_post(a, parent_role(e->child),
+                   &(proto_event){.kind = PROTO_CHILD_LOST, .node = e->peer}, NULL);
+    }
+    forget_edge(e);
+    if (!a->stopping)
+        roles_deliver(a);
+}
+
+static void opened(void *ctx, conn *c, edgeps_err err)
+{
+    edge *e = ctx;
+    (void)c;
+    if (err || e->child == AGENT_GLOBAL)
+        return;
+    wish *w = &e->agent->wishes[e->child];
+    edges_send(e->agent, e,
+               (wire_header){.type = MESSAGE_ATTACH,
+                             .generation = w->generation,
+                             .round = w->version,
+                             .chunk = e->child},
+               NULL);
+}
+
+static loop_handlers handlers(void)
+{
+    return (loop_handlers){.framing = frame_framing,
+                           .opened = opened,
+                           .payload_buffer = payload_buffer,
+                           .frame = frame,
+                           .closed = closed};
+}
+
+static edge *make_edge(agent *a, bool outgoing, agent_role child, int32_t peer)
+{
+    edge *e = mem_alloc(1, sizeof *e);
+    if (!e)
+        return NULL;
+    *e = (edge){.agent = a, .outgoing = outgoing, .child = child, .peer = peer, .next = a->edges};
+    if (outgoing) {
+        e->staging = mem_alloc((size_t)a->job.chunk_bytes, 1);
+        if (!e->staging) {
+            mem_free(e);
+            return NULL;
+        }
+    }
+    a->edges = e;
+    return e;
+}
+
+static edgeps_err lead(agent *a, agent_role child, int32_t node, uint32_t port, edge **out)
+{
+    edge *e = make_edge(a, true, child, node);
+    if (!e)
+        return EDGEPS_NOMEM;
+    loop_handlers h = handlers();
+    edgeps_err err = loop_connect(a->loop, "127.0.0.1", (int)port, &h, e, &e->conn);
+    if (err) {
+        forget_edge(e);
+        return err;
+    }
+    shape(a, e->conn, node);
+    *out = e;
+    return EDGEPS_OK;
+}
+
+edgeps_err edges_lead(agent *a, int32_t node, uint32_t port, edge **out)
+{
+    return lead(a, AGENT_GLOBAL, node, port, out);
+}
+
+void edges_drop_wish(agent *a, agent_role child)
+{
+    wish *w = &a->wishes[child];
+    loop_timer_cancel(w->retry);
+    w->retry = NULL;
+    edge *e = w->edge;
+    w->edge = NULL;
+    w->wanted = false;
+    if (e)
+        conn_close(e->conn);
+}
+
+void edges_wish(agent *a, agent_role child, const proto_effect *connect)
+{
+    edges_drop_wish(a, child);
+    wish *w = &a->wishes[child];
+    struct wish_context context = {a, child};
+    *w = (wish){.wanted = true,
+                .parent = connect->node,
+                .generation = connect->generation,
+                .version = connect->round,
+                .context = context};
+    if (connect->node == (int32_t)a->settings.node) {
+        proto_event event = {.kind = PROTO_ATTACH,
+                             .node = connect->node,
+                             .generation = connect->generation,
+                             .round = connect->round};
+        roles_post(a, parent_role(child), &event, NULL);
+        return;
+    }
+    edgeps_err err = lead(a, child, connect->node, a->plan.port[connect->node], &w->edge);
+    if (err)
+        agent_fail(a, diag_fail(a->diag, err, "cannot connect to node %d", connect->node));
+}
+
+void edges_close_older(agent *a, uint64_t generation)
+{
+    for (edge *e = a->edges; e; e = e->next) {
+        bool old_child = !e->outgoing && e->peer >= 0 && e->generation < generation;
+        bool state = e->outgoing && e->child == AGENT_GLOBAL;
+        if (!old_child && !state)
+            continue;
+        e->peer = -1;
+        conn_close(e->conn);
+    }
+}
+
+void edges_close_children(agent *a, agent_role child)
+{
+    for (edge *e = a->edges; e; e = e->next)
+        if (!e->outgoing && e->peer >= 0 && e->child == child)
+            conn_close(e->conn);
+}
+
+static void accepted(void *ctx, conn *c)
+{
+    agent *a = ctx;
+    edge *e = a->welcomed ? make_edge(a, false, AGENT_GLOBAL, -1) : NULL;
+    if (!e)
+        return;
+    loop_handlers h = handlers();
+    e->conn = c;
+    conn_attach(c, &h, e);
+}
+
+edgeps_err edges_listen(agent *a)
+{
+    loop_acceptor acceptor = {accepted, a};
+    return loop_listen(a->loop, "127.0.0.1", 0, &acceptor, a->diag, &a->listener);
+}

@@ -1,0 +1,31 @@
+/* Frames over connections: wire headers put to loop's framing, and the two ways to send. */
+#ifndef EDGEPS_NODE_FRAME_H
+#define EDGEPS_NODE_FRAME_H
+
+#include "loop/loop.h"
+#include "node/message.h"
+#include "wire/wire.h"
+
+/* Who sends; copied into every header. */
+typedef struct frame_stamp {
+    uint64_t job;
+    uint32_t sender;
+    uint32_t incarnation;
+} frame_stamp;
+
+/* The framing of every connection: a wire header, and payloads up to MESSAGE_MAX_BYTES. */
+extern const loop_framing frame_framing;
+
+/* Reads a header that the framing let pass. */
+wire_header frame_header(const uint8_t *header);
+
+/* Sends a control message: takes the writer's bytes and leaves it empty. `w` may be NULL. */
+edgeps_err frame_send(conn *c, const frame_stamp *stamp, uint16_t type, uint64_t generation,
+                      int64_t round, wire_writer *w);
+
+/* Sends bulk bytes that stay the caller's until `sent`; the header's job, sender and incarnation
+ * are set from the stamp. The frame starts `delay_ns` from now at the earliest. */
+edgeps_err frame_lend(conn *c, const frame_stamp *stamp, wire_header header, const void *payload,
+                      int64_t delay_ns);
+
+#endif

@@ -1,0 +1,469 @@
+#include "node/host_int.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/rng.h"
+
+#include <math.h>
+#include <signal.h>
+#include <unistd.h>
+
+#define TICK_NS (200 * INT64_C(1000000))
+#define GATHER_NS (60 * INT64_C(1000000000))
+#define FAREWELL_NS (500 * INT64_C(1000000))
+
+void host_fail(host *h, edgeps_err err)
+{
+    if (!h->outcome)
+        h->outcome = err;
+    host_end(h);
+}
+
+static void stop_loop(void *ctx)
+{
+    host *h = ctx;
+    loop_stop(h->loop);
+}
+
+/* Says stop to everyone and goes when all are gone, or after a short while. */
+void host_end(host *h)
+{
+    if (h->ended)
+        return;
+    h->ended = true;
+    for (member *m = h->members; m; m = m->next)
+        frame_send(m->conn, &h->stamp, MESSAGE_STOP, 0, 0, NULL);
+    if (!h->members || loop_timer_start(h->loop, FAREWELL_NS, stop_loop, h, NULL))
+        loop_stop(h->loop);
+}
+
+void host_send(host *h, size_t node, uint16_t type, uint64_t generation, int64_t round,
+               wire_writer *w)
+{
+    member *m = h->of_node[node];
+    edgeps_err err = EDGEPS_OK;
+    if (m && m->conn)
+        err = frame_send(m->conn, &h->stamp, type, generation, round, w);
+    else if (w)
+        wire_writer_free(w);
+    if (err == EDGEPS_NOMEM)
+        host_fail(h, diag_fail(h->diag, err, "no memory to send a message"));
+}
+
+void host_send_all(host *h, uint16_t type, int64_t round)
+{
+    for (size_t i = 0; i < h->net->count; i++)
+        host_send(h, i, type, 0, round, NULL);
+}
+
+static void put_peers(const host *h, size_t node, double *peers)
+{
+    size_t n = h->net->count;
+    for (size_t k = 0; k < n; k++) {
+        peers[k] = h->net->latency_s[node * n + k];
+        peers[n + k] = h->net->cap_bytes_per_s[node * n + k];
+        peers[2 * n + k] = h->net->cap_bytes_per_s[k * n + node];
+    }
+}
+
+static void welcome(host *h, size_t node)
+{
+    const host_options *o = h->options;
+    const network_node *of = &h->net->nodes[node];
+    char storage[4096];
+    snprintf(storage, sizeof storage, "%s/nodes/%zu", o->out_dir, node);
+    double *peers = mem_alloc(3 * h->net->count, sizeof *peers);
+    if (!peers) {
+        host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a welcome"));
+        return;
+    }
+    put_peers(h, node, peers);
+    message_welcome m = {
+        .job = h->stamp.job,
+        .node = (uint32_t)node,
+        .node_count = (uint32_t)h->net->count,
+        .model = o->job.model,
+        .store_and_forward = o->job.transfer == JOB_STORE_AND_FORWARD,
+        .reference_backend = o->reference_backend,
+        .emulate = o->emulate,
+        .dirichlet = o->dirichlet,
+        .alpha = o->alpha,
+        .seed = o->seed,
+        .sample_count = o->job.sample_count,
+        .batch_samples = o->job.batch_samples,
+        .rounds = h->rounds,
+        .rate = o->rate,
+        .momentum = o->momentum,
+        .shard = h->shard_of[node],
+        .shard_count = h->shard_count,
+        .data_dir = o->data_dir,
+        .storage_dir = storage,
+        .up_bytes_per_s = of->up_bytes_per_s,
+        .down_bytes_per_s = of->down_bytes_per_s,
+        .samples_per_s = of->compute_samples_per_s,
+        .free_bytes = of->free_bytes,
+        .peers = peers,
+    };
+    wire_writer w = {0};
+    message_put_welcome(&w, &m);
+    mem_free(peers);
+    host_send(h, node, MESSAGE_WELCOME, 0, 0, &w);
+}
+
+static bool hello(host *h, member *m, const void *payload, uint64_t bytes)
+{
+    message_hello hello;
+    if (m->node >= 0 || !message_get_hello(payload, bytes, &hello))
+        return false;
+    int64_t node = network_find(h->net, hello.name);
+    if (node < 0 || h->of_node[node]) {
+        log_line(LOG_WARNING, "turns '%s' away: %s", hello.name,
+                 node < 0 ? "no such node" : "the node has joined already");
+        return false;
+    }
+    m->node = node;
+    m->port = hello.port;
+    h->of_node[node] = m;
+    welcome(h, (size_t)node);
+    return true;
+}
+
+static bool measured(host *h, member *m, const void *payload, uint64_t bytes)
+{
+    double speed = m->last.samples_per_s;
+    if (!message_get_measured(payload, bytes, &m->last))
+        return false;
+    if (m->last.samples_per_s == 0)
+        m->last.samples_per_s = speed;
+    if (m->last.sum_s > h->tally.sum_s)
+        h->tally.sum_s = m->last.sum_s;
+    if (!m->welcomed) {
+        m->welcomed = true;
+        drive_post(h, (coordinator_event){.kind = COORDINATOR_JOINED, .node = (int32_t)m->node});
+        return true;
+    }
+    m->measured = true;
+    replan_check_measured(h);
+    return true;
+}
+
+static bool done(host *h, member *m, const void *payload, uint64_t bytes)
+{
+    message_done d;
+    if (!message_get_done(payload, bytes, &d))
+        return false;
+    message_done *sum = &h->tally.done;
+    sum->samples += d.samples;
+    sum->loss += d.loss;
+    sum->compute_s += d.compute_s;
+    sum->push_s += d.push_s;
+    sum->wait_s += d.wait_s;
+    sum->pull_s += d.pull_s;
+    h->tally.workers++;
+    drive_post(h, (coordinator_event){
+                      .kind = COORDINATOR_DONE, .node = (int32_t)m->node, .round = d.round});
+    return true;
+}
+
+static void round_committed(host *h, const wire_header *header)
+{
+    drive_post(h, (coordinator_event){.kind = COORDINATOR_ROUND,
+                                      .generation = header->generation,
+                                      .round = header->round});
+    record_event(h, (meter_event){.kind = METER_ROUND,
+                                  .epoch = h->now_epoch,
+                                  .round = (header->round - 1) % h->rounds + 1,
+                                  .rounds = h->rounds});
+}
+
+/* An agent that cannot go on: before training begins the job cannot either. */
+static bool trouble(host *h, member *m, const void *payload, uint64_t bytes)
+{
+    wire_reader r = wire_reader_make(payload, bytes);
+    uint32_t code = wire_get_u32(&r);
+    const char *text = wire_get_text(&r);
+    if (!wire_reader_done(&r) || code > EDGEPS_CANCELLED)
+        return false;
+    if (h->coordinator.phase == COORDINATOR_GATHERING) {
+        host_fail(h, diag_fail(h->diag, (edgeps_err)code, "%s", text));
+        return true;
+    }
+    log_line(LOG_WARNING, "node %s cannot go on: %s", host_name(h, m->node), text);
+    return false;
+}
+
+static bool report(host *h, member *m, const wire_header *header, const void *payload)
+{
+    message_moved moved;
+    switch (header->type) {
+    case MESSAGE_BEAT:
+        return true;
+    case MESSAGE_MEASURED:
+        return measured(h, m, payload, header->length);
+    case MESSAGE_READY:
+        drive_post(h, (coordinator_event){.kind = COORDINATOR_READY,
+                                          .node = (int32_t)m->node,
+                                          .generation = header->generation});
+        return true;
+    case MESSAGE_ROUND:
+        round_committed(h, header);
+        return true;
+    case MESSAGE_DONE:
+        return done(h, m, payload, header->length);
+    case MESSAGE_MOVED:
+        if (!message_get_moved(payload, header->length, &moved))
+            return false;
+        transfer_moved(h, moved.ok, moved.text);
+        return true;
+    case MESSAGE_TROUBLE:
+        return trouble(h, m, payload, header->length);
+    default:
+        return transfer_frame(h, m, header, payload);
+    }
+}
+
+static void *payload_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)
+{
+    member *m = ctx;
+    host *h = m->host;
+    wire_header head = frame_header(header);
+    (void)c;
+    if (head.type == MESSAGE_STATE_PARAMETERS || head.type == MESSAGE_STATE_VELOCITY)
+        return state_buffer(&h->arrival, &h->options->job, &head);
+    mem_free(m->payload);
+    m->payload = mem_alloc(bytes, 1);
+    return m->payload;
+}
+
+static void frame(void *ctx, conn *c, const uint8_t *header, void *payload)
+{
+    member *m = ctx;
+    host *h = m->host;
+    wire_header head = frame_header(header);
+    if (h->ended)
+        return;
+    bool good = wire_verify(header, payload, head.length);
+    if (good && head.type == MESSAGE_HELLO)
+        good = hello(h, m, payload, head.length);
+    else
+        good = good && m->node >= 0 && head.job == h->stamp.job && report(h, m, &head, payload);
+    if (!good) {
+        conn_close(c);
+        return;
+    }
+    if (m->node >= 0)
+        drive_post(h, (coordinator_event){.kind = COORDINATOR_HEARD, .node = (int32_t)m->node});
+}
+
+static void lose(host *h, member *m, const char *text)
+{
+    size_t node = (size_t)m->node;
+    h->of_node[node] = NULL;
+    bool known = h->coordinator.present[node];
+    drive_post(h, (coordinator_event){.kind = COORDINATOR_LOST, .node = (int32_t)node});
+    if (!known)
+        return;
+    record_event(h, (meter_event){.kind = METER_LOST,
+                                  .epoch = h->now_epoch,
+                                  .node = host_name(h, m->node),
+                                  .text = text});
+    transfer_lost(h, node);
+    replan_check_measured(h);
+}
+
+static void closed(void *ctx, conn *c, edgeps_err err, const char *text)
+{
+    member *m = ctx;
+    host *h = m->host;
+    (void)c;
+    m->conn = NULL;
+    for (member **at = &h->members; *at; at = &(*at)->next)
+        if (*at == m) {
+            *at = m->next;
+            break;
+        }
+    if (m->node >= 0 && !h->ended) {
+        char why[256];
+        snprintf(why, sizeof why, "dead: %s", err ? text : "its connection ended");
+        lose(h, m, why);
+    } else if (m->node >= 0) {
+        h->of_node[m->node] = NULL;
+    }
+    mem_free(m->payload);
+    mem_free(m);
+    if (h->ended && !h->members)
+        loop_stop(h->loop);
+}
+
+static void accepted(void *ctx, conn *c)
+{
+    host *h = ctx;
+    member *m = h->ended ? NULL : mem_alloc(1, sizeof *m);
+    if (!m)
+        return;
+    *m = (member){.host = h, .node = -1, .conn = c, .next = h->members};
+    h->members = m;
+    loop_handlers handlers = {.framing = frame_framing,
+                              .payload_buffer = payload_buffer,
+                              .frame = frame,
+                              .closed = closed};
+    conn_attach(c, &handlers, m);
+}
+
+static void tick(void *ctx)
+{
+    host *h = ctx;
+    if (h->ended)
+        return;
+    drive_post(h, (coordinator_event){.kind = COORDINATOR_TICK});
+    if (loop_timer_start(h->loop, TICK_NS, tick, h, NULL))
+        host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a timer"));
+}
+
+static void stop_gathering(void *ctx)
+{
+    host *h = ctx;
+    for (size_t i = 0; i < h->net->count; i++) {
+        if (h->coordinator.joined[i] || h->coordinator.phase != COORDINATOR_GATHERING)
+            continue;
+        record_event(h, (meter_event){.kind = METER_LOST,
+                                      .node = host_name(h, (int64_t)i),
+                                      .text = "never joined"});
+        drive_post(h, (coordinator_event){.kind = COORDINATOR_LOST, .node = (int32_t)i});
+    }
+}
+
+static void interrupted(void *ctx, int signo)
+{
+    host *h = ctx;
+    (void)signo;
+    if (!h->ended)
+        host_fail(h,
+                  diag_fail(h->diag, EDGEPS_CANCELLED,
+                            "interrupted; the last committed checkpoint is in %s/checkpoints, go "
+                            "on with: edgeps run --resume %s",
+                            h->options->out_dir, h->options->out_dir));
+}
+
+/* Every training node has a shard; who does not train has none. */
+static edgeps_err share_data(host *h)
+{
+    const host_options *o = h->options;
+    edgeps_err err = nn_dataset_open(o->data_dir, h->diag, &h->data);
+    if (err)
+        return err;
+    if ((size_t)o->job.sample_count > nn_dataset_count(h->data, NN_TRAIN))
+        return diag_fail(h->diag, EDGEPS_FORMAT, "%s: has %zu training samples, not %lld",
+                         o->data_dir, nn_dataset_count(h->data, NN_TRAIN),
+                         (long long)o->job.sample_count);
+    for (size_t i = 0; i < o->net->count; i++)
+        if (o->net->nodes[i].train)
+            h->shard_of[i] = h->shard_count++;
+    h->rounds = job_rounds(&o->job, h->shard_count);
+    nn_partition parts;
+    err =
+        nn_split(nn_dataset_labels(h->data, NN_TRAIN), (size_t)o->job.sample_count, h->shard_count,
+                 o->dirichlet ? NN_SPLIT_DIRICHLET : NN_SPLIT_IID, o->alpha, o->seed, &parts);
+    if (err)
+        return diag_fail(h->diag, err, "cannot split %lld samples over %u workers",
+                         (long long)o->job.sample_count, h->shard_count);
+    for (size_t i = 0; i < o->net->count; i++) {
+        if (!o->net->nodes[i].train) {
+            h->shard_of[i] = h->shard_count;
+            continue;
+        }
+        uint32_t part = h->shard_of[i];
+        h->samples_of[i] = (int64_t)(parts.offsets[part + 1] - parts.offsets[part]);
+    }
+    nn_partition_free(&parts);
+    return EDGEPS_OK;
+}
+
+static edgeps_err make(host *h)
+{
+    const host_options *o = h->options;
+    size_t n = o->net->count;
+    h->of_node = mem_alloc(n, sizeof(member *));
+    h->samples_of = mem_alloc(n, sizeof *h->samples_of);
+    h->shard_of = mem_alloc(n, sizeof *h->shard_of);
+    if (!h->of_node || !h->samples_of || !h->shard_of || network_copy(o->net, &h->net))
+        return diag_fail(h->diag, EDGEPS_NOMEM, "no memory for %zu nodes", n);
+    edgeps_err err = share_data(h);
+    if (!err)
+        err = transfer_make(h);
+    if (!err)
+        err = record_open(h);
+    if (err)
+        return err;
+    coordinator_options co = {.node_count = n,
+                              .epochs = o->epochs,
+                              .rounds_per_epoch = h->rounds,
+                              .start_epoch = h->saved.round / h->rounds,
+                              .silent_after_ns = (int64_t)(o->silent_s * CLOCK_NS_PER_S)};
+    char *record = NULL;
+    err = coord_latest(h->coord, h->diag, &co.start_generation, &record);
+    mem_free(record);
+    if (!err)
+        err = coordinator_make(&co, &h->coordinator);
+    h->now_epoch = co.start_epoch + 1;
+    rng r = rng_make(o->seed, (uint64_t)h->begun_ns ^ (uint64_t)getpid());
+    h->stamp = (frame_stamp){.job = rng_next(&r), .sender = UINT32_MAX};
+    return err;
+}
+
+static edgeps_err open_doors(host *h)
+{
+    loop_acceptor acceptor = {accepted, h};
+    edgeps_err err = loop_make(h->diag, &h->loop);
+    if (!err)
+        err = loop_listen(h->loop, "127.0.0.1", h->options->port, &acceptor, h->diag, &h->listener);
+    if (!err)
+        err = loop_on_signal(h->loop, SIGINT, interrupted, h);
+    if (!err)
+        err = loop_on_signal(h->loop, SIGTERM, interrupted, h);
+    if (!err)
+        err = loop_timer_start(h->loop, GATHER_NS, stop_gathering, h, NULL);
+    if (!err)
+        err = h->options->launch(h->options->launcher, loop_listener_port(h->listener), h->diag);
+    return err;
+}
+
+static void free_host(host *h)
+{
+    h->ended = true;
+    loop_free(h->loop);
+    record_close(h);
+    transfer_free(h);
+    replan_free(h);
+    coordinator_free(&h->coordinator);
+    nn_dataset_close(h->data);
+    network_free(h->net);
+    mem_free(h->timers);
+    mem_free(h->of_node);
+    mem_free(h->samples_of);
+    mem_free(h->shard_of);
+}
+
+edgeps_err host_run(const host_options *options, edgeps_diag *diag)
+{
+    host h = {.options = options, .diag = diag, .begun_ns = clock_now_ns()};
+    edgeps_err err = make(&h);
+    if (!err)
+        err = open_doors(&h);
+    if (!err) {
+        tick(&h);
+        loop_run(h.loop);
+        err = h.outcome;
+    }
+    double seconds = (double)(clock_now_ns() - h.begun_ns) / CLOCK_NS_PER_S;
+    if (h.events)
+        record_event(&h, (meter_event){.kind = METER_END,
+                                       .seconds = seconds,
+                                       .accuracy = h.tally.accuracy,
+                                       .generation = h.coordinator.plan.generation,
+                                       .status = err_exit_status(err),
+                                       .text = err ? diag->text : "all epochs are done"});
+    free_host(&h);
+    return err;
+}

@@ -1,0 +1,48 @@
+/* The coordinator's process: members over control connections, the coordinator's state machine, the
+ * planner after each epoch with what was measured, moves of servers, and the record of the run. */
+#ifndef EDGEPS_NODE_HOST_H
+#define EDGEPS_NODE_HOST_H
+
+#include "adapt/adapt.h"
+#include "base/err.h"
+#include "job/job.h"
+#include "meter/event.h"
+#include "network/network.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct host_options {
+    const network *net;
+    job job;
+    int64_t epochs;
+    const char *algorithm;
+    size_t max_locals;
+    uint64_t seed;
+    double rate; /* learning rate */
+    double momentum;
+    bool dirichlet;
+    double alpha;
+    bool reference_backend;
+    bool emulate; /* keep the network file's rates, latencies and speeds */
+    adapt_mode adjust;
+    double hysteresis;
+    const char *data_dir;
+    const char *out_dir; /* exists; gets events, plans, checkpoints, the model */
+    int port;            /* of the control plane; 0: any free one */
+    bool resume;         /* go on from the newest checkpoint in out_dir */
+    double silent_s;     /* a node that is not heard for so long is gone */
+    meter_observer *observe;
+    void *observer;
+    /* Starts an agent for every node; they shall join at `port`. */
+    edgeps_err (*launch)(void *launcher, int port, edgeps_diag *diag);
+    /* Sends a signal to a node's agent: the scenario's kill and stop, and the end of a silent one.
+     */
+    void (*signal_node)(void *launcher, size_t node, int signo);
+    void *launcher;
+} host_options;
+
+/* Runs the job to its end. EDGEPS_CANCELLED after SIGINT or SIGTERM. */
+edgeps_err host_run(const host_options *options, edgeps_diag *diag);
+
+#endif

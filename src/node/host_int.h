@@ -1,0 +1,165 @@
+/* The host's insides, shared by host.c (members and the loop), drive.c (what the coordinator asks
+ * for), replan.c (measure, plan), transfer.c (moves, checkpoints) and record.c (events, files). All
+ * runs on the loop's thread but for the planning and the scoring themselves. */
+#ifndef EDGEPS_NODE_HOST_INT_H
+#define EDGEPS_NODE_HOST_INT_H
+
+#include "coord/coord.h"
+#include "loop/loop.h"
+#include "meter/meter.h"
+#include "nn/dataset.h"
+#include "nn/nn.h"
+#include "nn/split.h"
+#include "node/frame.h"
+#include "node/host.h"
+#include "node/message.h"
+#include "node/state.h"
+#include "place/place.h"
+#include "proto/coordinator.h"
+
+#include <stdio.h>
+
+typedef struct host host;
+
+/* A node's agent, as the coordinator knows it. */
+typedef struct member {
+    host *host;
+    int64_t node; /* -1: has not said who it is */
+    conn *conn;   /* NULL: gone, or not here yet */
+    uint8_t *payload;
+    uint32_t port;
+    bool welcomed;
+    bool measured; /* has answered the measurement under way */
+    message_measured last;
+    struct member *next; /* in the list of all connections */
+} member;
+
+/* Parameters, velocity and versions of the newest checkpoint, or on their way to be. */
+typedef struct host_state {
+    float *parameters;
+    float *velocity;
+    int64_t *versions;
+    int64_t round;
+} host_state;
+
+/* What the planner was asked and what it answered; worked on in the loop's worker thread. */
+typedef struct planning {
+    bool under_way;
+    coordinator_why why;
+    network *net; /* as measured */
+    bool *absent;
+    edgeps_err err;
+    edgeps_diag diag;
+    plan plan;
+    adapt_move *moves;
+    size_t move_count;
+    char reason[320];
+    char cause[256];  /* of the moves: the reason without what is done about it */
+    char advice[320]; /* what adjusting would have done; "" */
+    double round_s;   /* predicted */
+    double bound_s;
+} planning;
+
+/* Sums of the epoch under way. */
+typedef struct tally {
+    int64_t begun_ns;
+    double measured_s;
+    double move_s;
+    message_done done; /* summed over workers */
+    size_t workers;
+    double sum_s; /* busiest server's */
+    double accuracy;
+} tally;
+
+/* A timed line of the scenario, as its timer knows it. */
+typedef struct scenario_timer {
+    host *host;
+    const network_event *event;
+} scenario_timer;
+
+struct host {
+    const host_options *options;
+    edgeps_diag *diag;
+    edgeps_err outcome;
+    bool ended;
+    loop *loop;
+    loop_listener *listener;
+    coord *coord;
+    coordinator coordinator;
+    coordinator_event queue[64];
+    size_t queue_head;
+    size_t queue_count;
+    bool stepping;
+    frame_stamp stamp;
+    network *net;           /* with the scenario applied so far */
+    int scenario_epoch;     /* changes of epochs up to this one are applied */
+    int struck_epoch;       /* likewise kills and stops */
+    scenario_timer *timers; /* per event; NULL: the clock of the scenario does not run yet */
+    member *members;        /* all connections */
+    member **of_node;
+    nn_dataset *data;
+    nn_model *scorer;
+    int64_t *samples_of; /* per node */
+    uint32_t *shard_of;  /* per node; shard_count: none */
+    uint32_t shard_count;
+    int64_t rounds; /* of an epoch */
+    host_state saved;
+    host_state incoming;
+    state_arrival arrival;
+    bool saving;
+    bool homeless; /* the global server was released, and its successor is not committed */
+    void (*measured)(host *h); /* what goes on when all have answered */
+    planning planning;
+    int64_t move_begun_ns;
+    const adapt_move *move;   /* under way */
+    double predicted_round_s; /* of the plan in force */
+    tally tally;
+    int64_t begun_ns;
+    FILE *events;
+    int64_t now_epoch;
+};
+
+/* host.c */
+void host_fail(host *h, edgeps_err err); /* the text is in diag */
+void host_send(host *h, size_t node, uint16_t type, uint64_t generation, int64_t round,
+               wire_writer *w);
+void host_send_all(host *h, uint16_t type, int64_t round);
+void host_end(host *h);
+
+/* drive.c */
+void drive_post(host *h, coordinator_event event);
+
+/* replan.c */
+void replan_want(host *h, coordinator_why why);
+void replan_measure(host *h, void (*then)(host *h));
+void replan_check_measured(host *h);
+void replan_free(host *h);
+
+/* transfer.c */
+void transfer_move(host *h, size_t index);
+void transfer_moved(host *h, bool ok, const char *text);
+void transfer_lost(host *h, size_t node);
+void transfer_save(host *h, int64_t round);
+bool transfer_frame(host *h, member *m, const wire_header *header, const void *payload);
+edgeps_err transfer_make(host *h);
+void transfer_free(host *h);
+
+/* scenario.c */
+void scenario_apply(host *h, int epoch);
+void scenario_strike(host *h, int epoch);
+
+/* record.c */
+edgeps_err record_open(host *h);
+void record_close(host *h);
+void record_event(host *h, meter_event event);
+void record_move(host *h, const adapt_move *m, double seconds);
+edgeps_err record_plan(host *h, const plan *pl);
+void record_epoch(host *h, int64_t epoch);
+edgeps_err record_model(host *h);
+
+static inline const char *host_name(const host *h, int64_t node)
+{
+    return h->options->net->nodes[node].name;
+}
+
+#endif

@@ -1,0 +1,245 @@
+#include "node/node_fixture.h"
+
+#include "base/mem.h"
+#include "loop/loop.h"
+#include "nn/dataset.h"
+#include "nn/nn.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void must_run(fixture *f)
+{
+    edgeps_diag diag = {.text = ""};
+    if (fixture_run(f, &diag))
+        fail_msg("%s", diag.text);
+}
+
+/* One step of gradient descent on all samples at once, computed here in one piece. */
+static float *flat_step(const fixture *f)
+{
+    size_t count = (size_t)nn_parameter_count(NN_MLP);
+    float *parameters = mem_alloc(count, sizeof *parameters);
+    float *gradient = mem_alloc(count, sizeof *gradient);
+    nn_dataset *data;
+    nn_model *model;
+    double loss;
+    assert_int_equal(nn_dataset_open(f->data, NULL, &data), EDGEPS_OK);
+    size_t samples = nn_dataset_count(data, NN_TRAIN);
+    float *images = mem_alloc(samples * NN_IMAGE_VALUES, sizeof *images);
+    uint8_t *labels = mem_alloc(samples, 1);
+    uint32_t *indices = mem_alloc(samples, sizeof *indices);
+    for (size_t k = 0; k < samples; k++)
+        indices[k] = (uint32_t)k;
+    nn_dataset_batch(data, NN_TRAIN, indices, samples, images, labels);
+    assert_int_equal(nn_model_make(NN_MLP, NN_REF, samples, NULL, &model), EDGEPS_OK);
+    nn_initialise(NN_MLP, f->options.seed, parameters);
+    assert_int_equal(nn_gradient(model, parameters, images, labels, samples, gradient, &loss),
+                     EDGEPS_OK);
+    for (size_t k = 0; k < count; k++)
+        parameters[k] -= (float)(f->options.rate / (double)samples) * gradient[k];
+    nn_model_free(model);
+    nn_dataset_close(data);
+    mem_free(images);
+    mem_free(labels);
+    mem_free(indices);
+    mem_free(gradient);
+    return parameters;
+}
+
+static double relative_distance(const float *a, const float *b, size_t count)
+{
+    double difference = 0, norm = 0;
+    for (size_t k = 0; k < count; k++) {
+        difference += ((double)a[k] - b[k]) * ((double)a[k] - b[k]);
+        norm += (double)b[k] * b[k];
+    }
+    return sqrt(difference / norm);
+}
+
+static void a_tree_of_servers_equals_one_flat_weighted_average(void **state)
+{
+    (void)state;
+    for (size_t locals = 1; locals <= 3; locals++) {
+        fixture f;
+        fixture_make(&f, 5, 300, 60); /* one round of unequal shards */
+        f.options.dirichlet = true;
+        f.options.alpha = 0.5;
+        f.options.max_locals = locals;
+        f.options.algorithm = "random";
+        must_run(&f);
+        float *tree = fixture_model(&f), *flat = flat_step(&f);
+        double distance = relative_distance(tree, flat, (size_t)nn_parameter_count(NN_MLP));
+        if (!(distance <= 1e-6))
+            fail_msg("%d local servers: the parameters differ by %g", (int)locals, distance);
+        mem_free(tree);
+        mem_free(flat);
+        fixture_free(&f);
+    }
+}
+
+static void a_job_learns_and_records_what_happened(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, 4, 1200, 20);
+    f.options.epochs = 3;
+    must_run(&f);
+    assert_non_null(fixture_nth(&f, METER_START, 0));
+    assert_int_equal(fixture_nth(&f, METER_PLAN, 0)->generation, 1);
+    const fixture_event *last = fixture_nth(&f, METER_EPOCH, 2);
+    assert_non_null(last);
+    assert_null(fixture_nth(&f, METER_EPOCH, 3));
+    assert_int_equal(last->measured.samples, 1200);
+    assert_int_equal(last->measured.workers, 4);
+    assert_true(last->measured.loss < fixture_nth(&f, METER_EPOCH, 0)->measured.loss);
+    if (!(last->measured.accuracy > 0.8))
+        fail_msg("accuracy %g", last->measured.accuracy);
+    assert_non_null(fixture_nth(&f, METER_END, 0));
+    fixture_free(&f);
+}
+
+/* Storage of the node that carries the global server falls below what a server needs. */
+static void plan_a_shortage(fixture *f, const char *node)
+{
+    f->net->events = mem_alloc(1, sizeof *f->net->events);
+    f->net->event_count = 1;
+    f->net->events[0] = (network_event){.node = (uint32_t)network_find(f->net, node),
+                                        .change = NETWORK_FREE,
+                                        .epoch = 2,
+                                        .value = 100000};
+}
+
+static void the_global_server_moves_when_its_storage_falls_and_nothing_is_lost(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, 4, 400, 50);
+    f.options.epochs = 3;
+    for (size_t i = 0; i < 4; i++)
+        f.net->nodes[i].up_bytes_per_s = f.net->nodes[i].down_bytes_per_s = i == 2 ? 2e8 : 1e8;
+    plan_a_shortage(&f, "c");
+    must_run(&f);
+    const fixture_event *move = NULL;
+    for (size_t n = 0; fixture_nth(&f, METER_MOVE, n); n++)
+        if (strstr(fixture_nth(&f, METER_MOVE, n)->text, "global c "))
+            move = fixture_nth(&f, METER_MOVE, n);
+    assert_non_null(move);
+    assert_int_equal(move->epoch, 2);
+    assert_int_equal(move->bytes, job_global_state_bytes(&f.options.job));
+    float *moved = fixture_model(&f);
+    fixture_free(&f);
+
+    fixture still;
+    fixture_make(&still, 4, 400, 50);
+    still.options.epochs = 3;
+    must_run(&still);
+    float *unmoved = fixture_model(&still);
+    /* Another order of additions is all that a move may change. */
+    double distance = relative_distance(moved, unmoved, (size_t)nn_parameter_count(NN_MLP));
+    if (!(distance < 1e-4))
+        fail_msg("the move changed the parameters by %g", distance);
+    mem_free(moved);
+    mem_free(unmoved);
+    fixture_free(&still);
+}
+
+static void without_adjusting_the_job_says_what_it_would_do(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, 4, 400, 50);
+    f.options.epochs = 2;
+    f.options.adjust = ADAPT_OFF;
+    for (size_t i = 0; i < 4; i++)
+        f.net->nodes[i].up_bytes_per_s = f.net->nodes[i].down_bytes_per_s = i == 2 ? 2e8 : 1e8;
+    plan_a_shortage(&f, "c");
+    must_run(&f);
+    const fixture_event *advice = fixture_nth(&f, METER_ADVICE, 0);
+    assert_non_null(advice);
+    assert_non_null(strstr(advice->text, "storage of c"));
+    assert_null(fixture_nth(&f, METER_PLAN, 1));
+    fixture_free(&f);
+}
+
+static void a_resumed_job_goes_on_from_the_last_checkpoint(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, 3, 300, 50);
+    f.options.epochs = 2;
+    must_run(&f);
+    f.options.epochs = 3;
+    f.options.resume = true;
+    must_run(&f);
+    assert_int_equal(fixture_nth(&f, METER_EPOCH, 0)->measured.epoch, 3);
+    assert_null(fixture_nth(&f, METER_EPOCH, 1));
+    assert_int_equal(fixture_nth(&f, METER_PLAN, 0)->generation, 2);
+    float *resumed = fixture_model(&f);
+    fixture_free(&f);
+
+    fixture whole;
+    fixture_make(&whole, 3, 300, 50);
+    whole.options.epochs = 3;
+    must_run(&whole);
+    float *once = fixture_model(&whole);
+    double distance = relative_distance(resumed, once, (size_t)nn_parameter_count(NN_MLP));
+    if (!(distance < 1e-4))
+        fail_msg("the resumed job differs by %g", distance);
+    mem_free(resumed);
+    mem_free(once);
+    fixture_free(&whole);
+}
+
+static void a_port_in_use_is_named(void **state)
+{
+    (void)state;
+    fixture f;
+    edgeps_diag diag = {.text = ""};
+    loop *l;
+    loop_listener *taken;
+    fixture_make(&f, 2, 100, 50);
+    assert_int_equal(loop_make(NULL, &l), EDGEPS_OK);
+    assert_int_equal(loop_listen(l, "127.0.0.1", 0, &(loop_acceptor){0}, NULL, &taken), EDGEPS_OK);
+    f.options.port = loop_listener_port(taken);
+    assert_int_equal(fixture_run(&f, &diag), EDGEPS_IO);
+    assert_non_null(strstr(diag.text, "address already in use"));
+    loop_free(l);
+    fixture_free(&f);
+}
+
+static void too_little_storage_everywhere_is_infeasible(void **state)
+{
+    (void)state;
+    fixture f;
+    edgeps_diag diag = {.text = ""};
+    fixture_make(&f, 3, 100, 20);
+    for (size_t i = 0; i < 3; i++)
+        f.net->nodes[i].free_bytes = 1000;
+    assert_int_equal(fixture_run(&f, &diag), EDGEPS_INFEASIBLE);
+    assert_non_null(strstr(diag.text, "storage"));
+    fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tree_of_servers_equals_one_flat_weighted_average),
+        cmocka_unit_test(a_job_learns_and_records_what_happened),
+        cmocka_unit_test(the_global_server_moves_when_its_storage_falls_and_nothing_is_lost),
+        cmocka_unit_test(without_adjusting_the_job_says_what_it_would_do),
+        cmocka_unit_test(a_resumed_job_goes_on_from_the_last_checkpoint),
+        cmocka_unit_test(a_port_in_use_is_named),
+        cmocka_unit_test(too_little_storage_everywhere_is_infeasible),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

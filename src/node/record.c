@@ -1,0 +1,191 @@
+#include "node/host_int.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "formats/event_json.h"
+#include "formats/plan_json.h"
+#include "store/safetensors.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+edgeps_err record_open(host *h)
+{
+    const host_options *o = h->options;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/job.db", o->out_dir);
+    edgeps_err err = coord_open(path, h->diag, &h->coord);
+    if (err)
+        return err;
+    snprintf(path, sizeof path, "%s/events.jsonl", o->out_dir);
+    h->events = fopen(path, o->resume ? "ae" : "we");
+    if (!h->events)
+        return diag_fail(h->diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
+    h->tally.accuracy = NAN;
+    record_event(h, (meter_event){.kind = METER_START,
+                                  .network = o->net->name ? o->net->name : "",
+                                  .model = o->job.model,
+                                  .seed = o->seed,
+                                  .epochs = o->epochs,
+                                  .rounds = h->rounds,
+                                  .workers = h->shard_count,
+                                  .text = job_transfer_name(o->job.transfer)});
+    return EDGEPS_OK;
+}
+
+void record_close(host *h)
+{
+    if (h->events)
+        fclose(h->events);
+    h->events = NULL;
+    coord_close(h->coord);
+}
+
+void record_event(host *h, meter_event event)
+{
+    event.time_s = (double)(clock_now_ns() - h->begun_ns) / CLOCK_NS_PER_S;
+    char *line;
+    if (event.kind != METER_ROUND && h->events && !event_json_text(&event, NULL, &line)) {
+        /* Line by line, so that a crash costs at most the line under way. */
+        fprintf(h->events, "%s\n", line);
+        fflush(h->events);
+        mem_free(line);
+    }
+    h->options->observe(h->options->observer, &event);
+}
+
+void record_move(host *h, const adapt_move *m, double seconds)
+{
+    record_event(h, (meter_event){.kind = METER_MOVE,
+                                  .epoch = h->now_epoch,
+                                  .generation = h->planning.plan.generation,
+                                  .role = m->role == ADAPT_GLOBAL ? "global" : "local",
+                                  .from = m->from == PLAN_NONE ? "" : host_name(h, m->from),
+                                  .to = host_name(h, m->to),
+                                  .bytes = m->bytes,
+                                  .seconds = seconds,
+                                  .text = h->planning.cause});
+}
+
+static void list_locals(const host *h, const plan *pl, char *text, size_t size)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t j = 0; j < pl->count && used < size; j++)
+        if (plan_is_local(pl, j))
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "",
+                                     host_name(h, (int64_t)j));
+}
+
+static edgeps_err write_plan(host *h, const plan *pl, const char *text)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/plans/plan-%llu.json", h->options->out_dir,
+             (unsigned long long)pl->generation);
+    FILE *file = fopen(path, "we");
+    bool good = file && fprintf(file, "%s\n", text) > 0;
+    if (file && fclose(file))
+        good = false;
+    return good ? EDGEPS_OK
+                : diag_fail(h->diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+/* The one record that makes a generation valid is the coordination store's; the file is for people
+ * and tools. */
+edgeps_err record_plan(host *h, const plan *pl)
+{
+    const planning *p = &h->planning;
+    char *text = NULL, locals[1024];
+    const char *reasons[] = {p->reason};
+    plan_json_facts facts = {.network = h->options->net,
+                             .plan = pl,
+                             .job = &h->options->job,
+                             .round_s = p->round_s,
+                             .epoch_s = p->round_s * (double)h->rounds,
+                             .lower_bound_s = p->bound_s,
+                             .reasons = reasons,
+                             .reason_count = 1};
+    edgeps_err err = plan_json_text(&facts, &text);
+    if (err)
+        return diag_fail(h->diag, err, "no memory for the plan's text");
+    err = coord_commit(h->coord, h->coordinator.plan.generation, pl->generation, text, h->diag);
+    if (!err)
+        err = write_plan(h, pl, text);
+    mem_free(text);
+    if (err)
+        return err;
+    list_locals(h, pl, locals, sizeof locals);
+    record_event(h, (meter_event){.kind = METER_PLAN,
+                                  .epoch = h->now_epoch,
+                                  .generation = pl->generation,
+                                  .global = host_name(h, pl->global),
+                                  .locals = locals,
+                                  .predicted_round_s = p->round_s,
+                                  .bound_s = p->bound_s,
+                                  .text = p->reason});
+    return EDGEPS_OK;
+}
+
+void record_epoch(host *h, int64_t epoch)
+{
+    const tally *t = &h->tally;
+    double workers = t->workers ? (double)t->workers : 1;
+    meter_epoch m = {.epoch = epoch,
+                     .rounds = h->rounds,
+                     .workers = t->workers,
+                     .samples = t->done.samples,
+                     .measured_s = t->measured_s,
+                     .predicted_s = h->predicted_round_s * (double)h->rounds,
+                     .compute_s = t->done.compute_s / workers,
+                     .push_s = t->done.push_s / workers,
+                     .sum_s = t->sum_s,
+                     .pull_s = t->done.pull_s / workers,
+                     .wait_s = t->done.wait_s / workers,
+                     .move_s = t->move_s,
+                     .loss = t->done.samples ? t->done.loss / (double)t->done.samples : NAN,
+                     .accuracy = t->accuracy};
+    record_event(h, (meter_event){.kind = METER_EPOCH,
+                                  .epoch = epoch,
+                                  .generation = h->coordinator.plan.generation,
+                                  .measured = m});
+    h->tally.move_s = 0;
+}
+
+/* The model as PyTorch names its tensors. */
+static size_t list_tensors(const host *h, nn_kind kind, safetensors_tensor *tensors, size_t most)
+{
+    nn_tensor t;
+    size_t count = 0;
+    for (; count < most && nn_tensor_at(kind, count, &t); count++) {
+        tensors[count] = (safetensors_tensor){.name = t.name,
+                                              .dtype = "F32",
+                                              .rank = t.rank,
+                                              .start = h->saved.parameters + t.offset,
+                                              .bytes = (uint64_t)t.count * sizeof(float)};
+        memcpy(tensors[count].shape, t.shape, sizeof t.shape);
+    }
+    return count;
+}
+
+edgeps_err record_model(host *h)
+{
+    char path[4096], whole[4096];
+    nn_kind kind;
+    safetensors_tensor tensors[16];
+    edgeps_err err = nn_kind_of(h->options->job.model, h->diag, &kind);
+    if (err)
+        return err;
+    safetensors file = {.tensors = tensors,
+                        .tensor_count = list_tensors(h, kind, tensors, 16),
+                        .notes = (safetensors_note[]){{"model", h->options->job.model}},
+                        .note_count = 1};
+    snprintf(path, sizeof path, "%s/model.safetensors.part", h->options->out_dir);
+    err = safetensors_write(path, &file, h->diag);
+    if (err)
+        return err;
+    snprintf(whole, sizeof whole, "%s/model.safetensors", h->options->out_dir);
+    if (rename(path, whole))
+        return diag_fail(h->diag, EDGEPS_IO, "%s: cannot be written: %s", whole, strerror(errno));
+    return EDGEPS_OK;
+}

@@ -1,0 +1,267 @@
+#include "node/host_int.h"
+
+#include "base/mem.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void replan_measure(host *h, void (*then)(host *h))
+{
+    for (size_t i = 0; i < h->net->count; i++)
+        if (h->of_node[i])
+            h->of_node[i]->measured = false;
+    h->measured = then;
+    host_send_all(h, MESSAGE_MEASURE, 0);
+    replan_check_measured(h);
+}
+
+/* Who is gone need not answer any more. */
+void replan_check_measured(host *h)
+{
+    if (!h->measured)
+        return;
+    for (size_t i = 0; i < h->net->count; i++)
+        if (h->of_node[i] && h->of_node[i]->welcomed && !h->of_node[i]->measured)
+            return;
+    void (*then)(host * h) = h->measured;
+    h->measured = NULL;
+    then(h);
+}
+
+static void clear(planning *p)
+{
+    plan_free(&p->plan);
+    mem_free(p->moves);
+    mem_free(p->absent);
+    network_free(p->net);
+    *p = (planning){.plan = {.global = PLAN_NONE}};
+}
+
+void replan_free(host *h) { clear(&h->planning); }
+
+/* The network as it is: the scenario's rates, and storage and speeds as the agents measured them.
+ */
+static edgeps_err observe(host *h)
+{
+    planning *p = &h->planning;
+    size_t n = h->net->count, count = 0;
+    meter_record *records = mem_alloc(n, sizeof *records);
+    p->absent = mem_alloc(n, sizeof *p->absent);
+    edgeps_err err = records && p->absent ? EDGEPS_OK : EDGEPS_NOMEM;
+    for (size_t i = 0; !err && i < n; i++) {
+        const member *m = h->of_node[i];
+        p->absent[i] = !h->coordinator.present[i];
+        if (!m)
+            continue;
+        records[count] = meter_nothing((uint32_t)i);
+        records[count].free_bytes = m->last.free_bytes;
+        if (m->last.samples_per_s > 0)
+            records[count].compute_samples_per_s = m->last.samples_per_s;
+        count++;
+    }
+    if (!err)
+        err = meter_correct(h->net, records, count, &p->net);
+    mem_free(records);
+    return err;
+}
+
+/* The first plan: every server's state comes from the coordinator. */
+static edgeps_err list_first_moves(planning *p, const job *j)
+{
+    size_t n = p->plan.count;
+    p->moves = mem_alloc(n + 1, sizeof *p->moves);
+    if (!p->moves)
+        return EDGEPS_NOMEM;
+    p->moves[p->move_count++] = (adapt_move){.role = ADAPT_GLOBAL,
+                                             .from = PLAN_NONE,
+                                             .to = p->plan.global,
+                                             .bytes = job_global_state_bytes(j)};
+    for (size_t i = 0; i < n; i++)
+        if (plan_is_local(&p->plan, i))
+            p->moves[p->move_count++] = (adapt_move){.role = ADAPT_LOCAL,
+                                                     .from = PLAN_NONE,
+                                                     .to = (int32_t)i,
+                                                     .bytes = job_local_state_bytes(j)};
+    return EDGEPS_OK;
+}
+
+static edgeps_err place(host *h, const problem *pr)
+{
+    planning *p = &h->planning;
+    place_options o = {.seed = h->options->seed};
+    place_result r;
+    edgeps_err err = place_run(h->options->algorithm, pr, &o, &p->diag, &r);
+    if (err)
+        return err;
+    snprintf(p->reason, sizeof p->reason, "%s", r.reason);
+    if (r.status == PLACE_INFEASIBLE) {
+        err = EDGEPS_INFEASIBLE;
+    } else {
+        err = plan_copy(&r.plan, &p->plan);
+        p->plan.generation = h->coordinator.plan.generation + 1;
+        p->round_s = r.cost.round_s;
+        p->bound_s = r.lower_bound_s;
+    }
+    place_result_free(&r);
+    return err ? err : list_first_moves(p, &h->options->job);
+}
+
+/* In the middle of an epoch local servers get their parameters when they attach: a copy that is
+ * made while rounds run would not hold still. */
+static edgeps_err copy_moves(planning *p, const adapt_result *r, bool quiet)
+{
+    p->moves = mem_alloc(r->move_count, sizeof *p->moves);
+    if (!p->moves)
+        return EDGEPS_NOMEM;
+    for (size_t k = 0; k < r->move_count; k++)
+        if (quiet || r->moves[k].role == ADAPT_GLOBAL)
+            p->moves[p->move_count++] = r->moves[k];
+    return EDGEPS_OK;
+}
+
+/* The state that was released comes from the checkpoint. */
+static edgeps_err bring_home(planning *p, const plan *current, const job *j)
+{
+    adapt_move *moves = mem_resize(p->moves, p->move_count + 1, sizeof *moves);
+    if (!moves)
+        return EDGEPS_NOMEM;
+    size_t kept = 0;
+    for (size_t k = 0; k < p->move_count; k++)
+        if (moves[k].role != ADAPT_GLOBAL)
+            moves[kept++] = moves[k];
+    moves[kept++] = (adapt_move){.role = ADAPT_GLOBAL,
+                                 .from = PLAN_NONE,
+                                 .to = p->plan.global,
+                                 .bytes = job_global_state_bytes(j)};
+    p->moves = moves;
+    p->move_count = kept;
+    p->plan.generation = current->generation + 1;
+    return EDGEPS_OK;
+}
+
+/* A node that is gone although the plan gives it a role, or PLAN_NONE. */
+static int64_t missing(const planning *p, const plan *pl)
+{
+    for (size_t i = 0; i < pl->count; i++)
+        if (p->absent[i] &&
+            (pl->parent[i] != PLAN_NONE || pl->global == (int32_t)i || plan_is_local(pl, i)))
+            return (int64_t)i;
+    return PLAN_NONE;
+}
+
+/* "cause: what is done about it": the part behind the last colon, if there is one. */
+static const char *measures_of(const char *reason)
+{
+    const char *colon = strrchr(reason, ':');
+    return colon ? colon + 1 + (colon[1] == ' ') : "";
+}
+
+/* The planner sees a dead node as one that may carry no role; people are told of the death. */
+static void explain(planning *p, const host *h, const char *reason, int64_t gone)
+{
+    const char *measures = measures_of(reason);
+    size_t cause = measures[0] ? (size_t)(measures - reason) - 2 : strlen(reason);
+    if (gone != PLAN_NONE)
+        snprintf(p->cause, sizeof p->cause, "%s is gone", host_name(h, gone));
+    else
+        snprintf(p->cause, sizeof p->cause, "%.*s", (int)cause, reason);
+    snprintf(p->reason, sizeof p->reason, "%s%s%s", p->cause, measures[0] ? ": " : "", measures);
+}
+
+static edgeps_err adapt(host *h, const problem *pr)
+{
+    planning *p = &h->planning;
+    const plan *current = &h->coordinator.plan;
+    int64_t gone = missing(p, current);
+    bool must = gone != PLAN_NONE;
+    adapt_options o = {.mode = h->options->adjust,
+                       .algorithm = h->options->algorithm,
+                       .seed = h->options->seed,
+                       .horizon_epochs = (double)(h->options->epochs - h->coordinator.epoch + 1),
+                       .hysteresis = h->options->hysteresis};
+    if (must && o.mode == ADAPT_OFF)
+        o.mode = ADAPT_ADJUST; /* without its dead the job cannot go on as planned */
+    adapt_result r;
+    edgeps_err err = adapt_step(pr, current, &o, &p->diag, &r);
+    if (err)
+        return err;
+    explain(p, h, r.reason, gone);
+    if (o.mode == ADAPT_OFF && r.reason[0])
+        snprintf(p->advice, sizeof p->advice, "%s", r.reason);
+    if (must && !r.changed)
+        err = EDGEPS_INFEASIBLE;
+    if (!err)
+        err = plan_copy(&r.plan, &p->plan);
+    if (!err)
+        err = copy_moves(p, &r, !h->coordinator.epoch_begun);
+    if (!err && h->homeless)
+        err = bring_home(p, current, &h->options->job);
+    p->round_s = (r.changed ? r.new_epoch_s : r.old_epoch_s) / (double)pr->rounds;
+    adapt_result_free(&r);
+    return err;
+}
+
+static void work(void *ctx)
+{
+    host *h = ctx;
+    planning *p = &h->planning;
+    problem_options o = {.max_locals = h->options->max_locals,
+                         .worker_samples = h->samples_of,
+                         .absent = p->absent,
+                         .rounds = h->rounds};
+    problem *pr;
+    p->err = problem_make(p->net, &h->options->job, &o, &p->diag, &pr);
+    if (p->err == EDGEPS_INFEASIBLE)
+        snprintf(p->reason, sizeof p->reason, "%.255s", p->diag.text);
+    if (p->err)
+        return;
+    p->err = h->coordinator.plan.global == PLAN_NONE ? place(h, pr) : adapt(h, pr);
+    problem_free(pr);
+}
+
+static int64_t restored_round(const host *h)
+{
+    int32_t global = h->coordinator.plan.global;
+    bool gone = h->homeless || (global != PLAN_NONE && h->planning.absent[global]);
+    return gone ? h->saved.round : -1;
+}
+
+static void worked(void *ctx)
+{
+    host *h = ctx;
+    planning *p = &h->planning;
+    p->under_way = false;
+    if (h->ended)
+        return;
+    if (p->advice[0])
+        record_event(h,
+                     (meter_event){.kind = METER_ADVICE, .epoch = h->now_epoch, .text = p->advice});
+    if (p->err == EDGEPS_INFEASIBLE)
+        drive_post(h, (coordinator_event){.kind = COORDINATOR_NO_PLAN});
+    else if (p->err)
+        host_fail(h, diag_fail(h->diag, p->err, "planning: %s", p->diag.text));
+    else
+        drive_post(h, (coordinator_event){.kind = COORDINATOR_PLANNED,
+                                          .plan = &p->plan,
+                                          .move_count = p->move_count,
+                                          .restored_round = restored_round(h)});
+}
+
+static void start_work(host *h)
+{
+    if (observe(h) || loop_work(h->loop, work, worked, h))
+        host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory to plan"));
+    else
+        h->planning.under_way = true;
+}
+
+void replan_want(host *h, coordinator_why why)
+{
+    clear(&h->planning);
+    h->planning.why = why;
+    if (!h->coordinator.epoch_begun) {
+        h->now_epoch = h->coordinator.epoch;
+        scenario_apply(h, (int)h->coordinator.epoch);
+    }
+    replan_measure(h, start_work);
+}

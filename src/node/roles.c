@@ -1,0 +1,363 @@
+#include "node/agent_int.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "nn/sgd.h"
+
+#include <string.h>
+
+edgeps_err roles_make(agent *a)
+{
+    int64_t chunks = job_chunk_count(&a->job);
+    edgeps_err err = worker_make(chunks, &a->worker);
+    if (!err)
+        err = local_make(chunks, &a->local);
+    if (!err)
+        err = global_make(chunks, &a->global);
+    a->arrival_versions = mem_alloc((size_t)chunks, sizeof *a->arrival_versions);
+    a->local_buffers.role = MESSAGE_LOCAL;
+    a->global_buffers.role = MESSAGE_GLOBAL;
+    return err ? err : a->arrival_versions ? EDGEPS_OK : EDGEPS_NOMEM;
+}
+
+void roles_free(agent *a)
+{
+    worker_free(&a->worker);
+    local_free(&a->local);
+    global_free(&a->global);
+    mem_free(a->arrival_versions);
+    mem_free(a->letters);
+    proto_effects_free(&a->effects);
+}
+
+void roles_post(agent *a, agent_role role, const proto_event *event, const void *payload)
+{
+    if (a->letter_head == a->letter_count)
+        a->letter_head = a->letter_count = 0;
+    if (a->letter_count == a->letter_room) {
+        size_t room = a->letter_room ? 2 * a->letter_room : 64;
+        letter *letters = mem_resize(a->letters, room, sizeof *letters);
+        if (!letters) {
+            agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for events"));
+            return;
+        }
+        a->letters = letters;
+        a->letter_room = room;
+    }
+    a->letters[a->letter_count++] = (letter){role, *event, payload};
+}
+
+static buffers *buffers_of(agent *a, agent_role role)
+{
+    return role == AGENT_LOCAL ? &a->local_buffers : &a->global_buffers;
+}
+
+static void send_up(agent *a, agent_role role, const proto_effect *effect)
+{
+    const float *values =
+        role == AGENT_WORKER ? trainer_gradient(a->trainer) : a->local_buffers.sum;
+    const void *payload = agent_chunk(a, (float *)values, effect->chunk);
+    int32_t parent = a->wishes[role].parent;
+    if (parent == (int32_t)a->settings.node) {
+        proto_event event = {.kind = PROTO_PUSHED,
+                             .node = parent,
+                             .generation = effect->generation,
+                             .round = effect->round,
+                             .chunk = effect->chunk,
+                             .weight = effect->weight};
+        if (role == AGENT_WORKER)
+            a->watch.pushed_ns = clock_now_ns();
+        roles_post(a, role + 1, &event, payload);
+        return;
+    }
+    wire_header h = {.type = MESSAGE_PUSH,
+                     .generation = effect->generation,
+                     .round = effect->round,
+                     .weight = effect->weight,
+                     .chunk = (uint32_t)effect->chunk};
+    if (a->wishes[role].edge)
+        edges_send(a, a->wishes[role].edge, h, payload);
+}
+
+static void send_down(agent *a, agent_role role, const proto_effect *effect)
+{
+    const void *payload = agent_chunk(a, buffers_of(a, role)->parameters, effect->chunk);
+    if (effect->node == (int32_t)a->settings.node) {
+        proto_event event = {.kind = PROTO_PULLED,
+                             .generation = effect->generation,
+                             .round = effect->round,
+                             .chunk = effect->chunk};
+        roles_post(a, role - 1, &event, payload);
+        return;
+    }
+    wire_header h = {.type = MESSAGE_PULL,
+                     .generation = effect->generation,
+                     .round = effect->round,
+                     .chunk = (uint32_t)effect->chunk};
+    edge *e = edges_to_child(a, role - 1, effect->node);
+    if (e)
+        edges_send(a, e, h, payload);
+}
+
+static void accept_child(agent *a, agent_role role, const proto_effect *effect)
+{
+    const family *f = role == AGENT_LOCAL ? &a->local.family : &a->global.family;
+    if (effect->node == (int32_t)a->settings.node) {
+        proto_event event = {.kind = PROTO_ATTACHED, .generation = effect->generation};
+        roles_post(a, role - 1, &event, NULL);
+        return;
+    }
+    edge *e = edges_to_child(a, role - 1, effect->node);
+    const buffers *b = buffers_of(a, role);
+    if (!e)
+        return;
+    if (!b->inbox) { /* released: the next generation puts the server elsewhere */
+        conn_close(e->conn);
+        return;
+    }
+    for (size_t k = 0; k < f->child_count; k++)
+        if (f->child[k] == effect->node)
+            e->inbox = b->inbox + (int64_t)k * a->job.chunk_bytes;
+    edges_send(a, e, (wire_header){.type = MESSAGE_ATTACHED, .generation = effect->generation},
+               NULL);
+}
+
+static void take(agent *a, agent_role role, const proto_effect *effect, const void *payload)
+{
+    float *sum = agent_chunk(a, buffers_of(a, role)->sum, effect->chunk);
+    size_t count = agent_chunk_values(a, effect->chunk);
+    int64_t start_ns = clock_now_ns();
+    if (effect->kind == PROTO_TAKE_FIRST)
+        memcpy(sum, payload, count * sizeof *sum);
+    else
+        nn_add(sum, payload, count);
+    a->sum_s += (double)(clock_now_ns() - start_ns) / CLOCK_NS_PER_S;
+}
+
+static void apply(agent *a, const proto_effect *effect)
+{
+    const buffers *b = &a->global_buffers;
+    int64_t start_ns = clock_now_ns();
+    if (effect->weight > 0)
+        nn_sgd_step(agent_chunk(a, b->parameters, effect->chunk),
+                    agent_chunk(a, b->velocity, effect->chunk),
+                    agent_chunk(a, b->sum, effect->chunk), agent_chunk_values(a, effect->chunk),
+                    (float)(1 / effect->weight), (float)a->settings.rate,
+                    (float)a->settings.momentum);
+    a->sum_s += (double)(clock_now_ns() - start_ns) / CLOCK_NS_PER_S;
+}
+
+static void keep(agent *a, agent_role role, const proto_effect *effect, const void *payload)
+{
+    if (role == AGENT_WORKER && a->watch.pulling_ns == 0)
+        a->watch.pulling_ns = clock_now_ns();
+    float *values =
+        role == AGENT_WORKER ? trainer_parameters(a->trainer) : a->local_buffers.parameters;
+    memcpy(agent_chunk(a, values, effect->chunk), payload,
+           agent_chunk_values(a, effect->chunk) * sizeof *values);
+}
+
+static void computed(void *context, int64_t samples, double loss, double seconds)
+{
+    agent *a = context;
+    if (samples < 0) {
+        agent_fail(a, diag_fail(a->diag, EDGEPS_INTERNAL, "the gradient could not be computed"));
+        return;
+    }
+    a->computed_s += seconds;
+    a->computed_samples += samples;
+    a->watch.computed_ns = a->watch.pushed_ns = clock_now_ns();
+    a->watch.pulling_ns = 0;
+    a->watch.epoch.compute_s += seconds;
+    a->watch.epoch.loss += loss;
+    a->watch.epoch.samples += samples;
+    proto_event event = {
+        .kind = PROTO_COMPUTED, .round = a->worker.round, .weight = (double)samples};
+    roles_post(a, AGENT_WORKER, &event, NULL);
+    roles_deliver(a);
+}
+
+static double seconds_between(int64_t from_ns, int64_t to_ns)
+{
+    return to_ns > from_ns ? (double)(to_ns - from_ns) / CLOCK_NS_PER_S : 0;
+}
+
+static void round_done(agent *a, agent_role role, const proto_effect *effect)
+{
+    if (role == AGENT_GLOBAL) {
+        agent_report(a, MESSAGE_ROUND, a->global.family.generation, effect->round, NULL);
+        return;
+    }
+    stopwatch *w = &a->watch;
+    w->epoch.push_s += seconds_between(w->computed_ns, w->pushed_ns);
+    w->epoch.wait_s += seconds_between(w->pushed_ns, w->pulling_ns);
+    w->epoch.pull_s += seconds_between(w->pulling_ns, clock_now_ns());
+    if (effect->round % a->settings.rounds != 0)
+        return;
+    w->epoch.round = effect->round;
+    wire_writer writer = {0};
+    message_put_done(&writer, &w->epoch);
+    agent_report(a, MESSAGE_DONE, a->worker.generation, effect->round, &writer);
+    w->epoch = (message_done){0};
+}
+
+static void refuse(agent *a, agent_role role, const proto_effect *effect)
+{
+    edge *e = edges_to_child(a, role - 1, effect->node);
+    log_line(LOG_INFO, "refuses node %d: its request is %s", effect->node,
+             proto_why_text(effect->why));
+    if (e)
+        conn_close(e->conn);
+}
+
+static void carry_out(agent *a, agent_role role, const proto_effect *effect, const void *payload)
+{
+    proto_event summed = {.kind = PROTO_SUMMED,
+                          .generation = effect->generation,
+                          .round = effect->round,
+                          .chunk = effect->chunk};
+    switch (effect->kind) {
+    case PROTO_CONNECT:
+        edges_wish(a, role, effect);
+        break;
+    case PROTO_DISCONNECT:
+        edges_drop_wish(a, role);
+        break;
+    case PROTO_ACCEPT:
+        accept_child(a, role, effect);
+        break;
+    case PROTO_REFUSE:
+        refuse(a, role, effect);
+        break;
+    case PROTO_SEND_UP:
+        send_up(a, role, effect);
+        break;
+    case PROTO_SEND_DOWN:
+        send_down(a, role, effect);
+        break;
+    case PROTO_TAKE_FIRST:
+    case PROTO_TAKE:
+        take(a, role, effect, payload);
+        break;
+    case PROTO_STORE:
+        keep(a, role, effect, payload);
+        break;
+    case PROTO_DROP:
+        log_line(LOG_DEBUG, "drops chunk %lld: %s", (long long)effect->chunk,
+                 proto_why_text(effect->why));
+        break;
+    case PROTO_SUM: /* each contribution was added as it came */
+        roles_post(a, role, &summed, NULL);
+        break;
+    case PROTO_APPLY:
+        apply(a, effect);
+        break;
+    case PROTO_COMPUTE:
+        if (trainer_start(a->trainer, effect->round, computed, a))
+            agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory to compute"));
+        break;
+    case PROTO_ROUND_DONE:
+        round_done(a, role, effect);
+        break;
+    case PROTO_READY:
+        agent_report(a, MESSAGE_READY, effect->generation, 0, NULL);
+        break;
+    }
+}
+
+static void carry_out_all(agent *a, agent_role role, const void *payload, edgeps_err err)
+{
+    if (err)
+        agent_fail(a, diag_fail(a->diag, err, "no memory for the protocol"));
+    for (size_t k = 0; !err && k < a->effects.count; k++)
+        carry_out(a, role, &a->effects.items[k], payload);
+    a->effects.count = 0;
+}
+
+static edgeps_err step(agent *a, const letter *l)
+{
+    switch (l->role) {
+    case AGENT_WORKER:
+        return worker_step(&a->worker, &l->event, &a->effects);
+    case AGENT_LOCAL:
+        return local_step(&a->local, &l->event, &a->effects);
+    case AGENT_GLOBAL:
+        return global_step(&a->global, &l->event, &a->effects);
+    }
+    return EDGEPS_OK;
+}
+
+void roles_deliver(agent *a)
+{
+    if (a->delivering)
+        return;
+    a->delivering = true;
+    while (a->letter_head < a->letter_count) {
+        letter l = a->letters[a->letter_head++];
+        carry_out_all(a, l.role, l.payload, step(a, &l));
+    }
+    a->delivering = false;
+}
+
+static size_t list_children(const plan *pl, int32_t node, bool of_global, int32_t *children)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pl->count; i++)
+        if (of_global ? pl->global == node && plan_is_local(pl, i) : pl->parent[i] == node)
+            children[count++] = (int32_t)i;
+    return count;
+}
+
+/* Gives the server the room that its new family needs, or gives its room back. */
+static edgeps_err fit(agent *a, buffers *b, size_t children)
+{
+    if (children)
+        return buffers_fit(b, a->store, &a->job, (int64_t)children, a->diag);
+    buffers_release(b, a->store);
+    return EDGEPS_OK;
+}
+
+/* The edges of the generation before lend from buffers that are about to change. */
+static void begin_generation(agent *a)
+{
+    edges_close_older(a, a->plan.plan.generation);
+    edges_drop_wish(a, AGENT_WORKER);
+    edges_drop_wish(a, AGENT_LOCAL);
+}
+
+edgeps_err roles_plan(agent *a)
+{
+    const plan *pl = &a->plan.plan;
+    int32_t node = (int32_t)a->settings.node;
+    int32_t *children = mem_alloc(pl->count, sizeof *children);
+    if (!children)
+        return diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a plan");
+    begin_generation(a);
+    size_t locals = list_children(pl, node, true, children);
+    edgeps_err err = fit(a, &a->global_buffers, locals);
+    if (!err)
+        carry_out_all(a, AGENT_GLOBAL, NULL,
+                      global_plan(&a->global, pl->generation, children, locals, &a->effects));
+    size_t workers = list_children(pl, node, false, children);
+    if (!err)
+        err = fit(a, &a->local_buffers, workers);
+    if (!err)
+        carry_out_all(a, AGENT_LOCAL, NULL,
+                      local_plan(&a->local, pl->generation, pl->global, children, workers,
+                                 a->plan.forget, &a->effects));
+    if (!err)
+        carry_out_all(
+            a, AGENT_WORKER, NULL,
+            worker_plan(&a->worker, pl->generation, pl->parent[node], a->plan.forget, &a->effects));
+    mem_free(children);
+    roles_deliver(a);
+    return err;
+}
+
+void roles_allow(agent *a, int64_t round)
+{
+    proto_event event = {.kind = PROTO_ALLOWED, .round = round};
+    roles_post(a, AGENT_WORKER, &event, NULL);
+    roles_deliver(a);
+}

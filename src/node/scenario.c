@@ -1,0 +1,92 @@
+#include "node/host_int.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <signal.h>
+
+static void describe(const network_event *e, char *text, size_t size)
+{
+    switch (e->change) {
+    case NETWORK_FREE:
+        snprintf(text, size, "free storage is %.0f KiB", e->value / 1024);
+        break;
+    case NETWORK_UP:
+        snprintf(text, size, "up is %.1f Mbit/s", e->value * 8e-6);
+        break;
+    case NETWORK_DOWN:
+        snprintf(text, size, "down is %.1f Mbit/s", e->value * 8e-6);
+        break;
+    case NETWORK_COMPUTE:
+        snprintf(text, size, "computes %.0f samples/s", e->value);
+        break;
+    case NETWORK_KILL:
+        snprintf(text, size, "its process is killed");
+        break;
+    case NETWORK_STOP:
+        snprintf(text, size, "its process is stopped");
+        break;
+    }
+}
+
+static void happen(host *h, const network_event *e)
+{
+    char text[96];
+    describe(e, text, sizeof text);
+    record_event(h, (meter_event){.kind = METER_SCENARIO,
+                                  .epoch = h->now_epoch,
+                                  .node = host_name(h, e->node),
+                                  .text = text});
+    if (e->change == NETWORK_KILL || e->change == NETWORK_STOP) {
+        h->options->signal_node(h->options->launcher, e->node,
+                                e->change == NETWORK_KILL ? SIGKILL : SIGSTOP);
+        return;
+    }
+    network_apply(h->net, e);
+    wire_writer w = {0};
+    message_put_set(&w, &(message_set){.change = (uint8_t)e->change, .value = e->value});
+    host_send(h, e->node, MESSAGE_SET, 0, 0, &w);
+}
+
+static bool strikes(const network_event *e)
+{
+    return e->change == NETWORK_KILL || e->change == NETWORK_STOP;
+}
+
+void scenario_apply(host *h, int epoch)
+{
+    const network *net = h->options->net;
+    for (; h->scenario_epoch < epoch; h->scenario_epoch++)
+        for (size_t k = 0; k < net->event_count; k++)
+            if (net->events[k].epoch == h->scenario_epoch + 1 && !strikes(&net->events[k]))
+                happen(h, &net->events[k]);
+}
+
+static void due(void *ctx)
+{
+    scenario_timer *t = ctx;
+    if (!t->host->ended)
+        happen(t->host, t->event);
+}
+
+/* Kills and stops of the epoch that begins; with the first one the clock of timed events starts. */
+void scenario_strike(host *h, int epoch)
+{
+    const network *net = h->options->net;
+    bool start_clock = !h->timers;
+    if (start_clock)
+        h->timers = mem_alloc(net->event_count, sizeof *h->timers);
+    for (size_t k = 0; h->timers && k < net->event_count; k++) {
+        const network_event *e = &net->events[k];
+        if (e->epoch == epoch && epoch > h->struck_epoch && strikes(e))
+            happen(h, e);
+        if (!start_clock || e->epoch != 0)
+            continue;
+        h->timers[k] = (scenario_timer){h, e};
+        if (loop_timer_start(h->loop, (int64_t)(e->at_s * CLOCK_NS_PER_S), due, &h->timers[k],
+                             NULL))
+            host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a timer"));
+    }
+    if (epoch > h->struck_epoch)
+        h->struck_epoch = epoch; /* an epoch that runs again is not struck again */
+}

@@ -1,0 +1,44 @@
+/* The state of a server on its way: parameters, for a global server the optimizer's velocity, and
+ * each chunk's version. It begins with a frame that says what comes, ends with a frame that carries
+ * the hashes, and counts only when those agree. */
+#ifndef EDGEPS_NODE_STATE_H
+#define EDGEPS_NODE_STATE_H
+
+#include "job/job.h"
+#include "node/frame.h"
+
+/* Lent arrays: parameters and velocity of the job's length, a version per chunk. */
+typedef struct state_view {
+    message_role role;
+    float *parameters;
+    float *velocity; /* NULL for a local server */
+    int64_t *versions;
+} state_view;
+
+/* Queues all frames of the state; the arrays must stay as they are until they are sent. `children`:
+ * how many the target will serve. */
+edgeps_err state_send(conn *c, const frame_stamp *stamp, const job *j, const state_view *state,
+                      uint64_t generation, uint32_t children);
+
+/* One arriving state. Zeroed: none. */
+typedef struct state_arrival {
+    bool open;
+    state_view target; /* versions are owned by the arrival's owner */
+    int64_t parameters_left;
+    int64_t velocity_left;
+} state_arrival;
+
+/* Expects a state into these arrays. */
+void state_expect(state_arrival *a, const job *j, state_view target);
+
+/* Where the payload of a chunk frame goes; NULL if it is none that is expected. */
+void *state_buffer(const state_arrival *a, const job *j, const wire_header *h);
+
+/* A chunk frame is complete. */
+void state_took(state_arrival *a, const wire_header *h);
+
+/* The end frame: EDGEPS_PROTOCOL when chunks are missing or a hash differs. */
+edgeps_err state_finish(state_arrival *a, const job *j, const message_state *end,
+                        edgeps_diag *diag);
+
+#endif

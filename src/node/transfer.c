@@ -1,0 +1,280 @@
+#include "node/host_int.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "store/checkpoint.h"
+
+#include <math.h>
+#include <string.h>
+
+static edgeps_err make_state(host_state *s, const job *j)
+{
+    s->parameters = mem_alloc((size_t)j->parameter_count, sizeof(float));
+    s->velocity = mem_alloc((size_t)j->parameter_count, sizeof(float));
+    s->versions = mem_alloc((size_t)job_chunk_count(j), sizeof *s->versions);
+    return s->parameters && s->velocity && s->versions ? EDGEPS_OK : EDGEPS_NOMEM;
+}
+
+static void free_state(host_state *s)
+{
+    mem_free(s->parameters);
+    mem_free(s->velocity);
+    mem_free(s->versions);
+}
+
+static void checkpoint_dir(const host *h, char *dir, size_t size)
+{
+    snprintf(dir, size, "%s/checkpoints", h->options->out_dir);
+}
+
+static edgeps_err load(host *h)
+{
+    const job *j = &h->options->job;
+    char dir[4096];
+    checkpoint cp;
+    checkpoint_dir(h, dir, sizeof dir);
+    edgeps_err err = checkpoint_load_newest(dir, h->diag, &cp);
+    if (err)
+        return err;
+    if (cp.parameter_count != j->parameter_count || strcmp(cp.model, j->model) != 0) {
+        err = diag_fail(h->diag, EDGEPS_FORMAT,
+                        "%s: the checkpoint is of model %s with %lld "
+                        "parameters, the job's is %s",
+                        dir, cp.model, (long long)cp.parameter_count, j->model);
+    } else {
+        size_t bytes = (size_t)job_parameter_bytes(j);
+        memcpy(h->saved.parameters, cp.parameters, bytes);
+        memcpy(h->saved.velocity, cp.velocity, bytes);
+        h->saved.round = cp.round;
+    }
+    checkpoint_free(&cp);
+    return err;
+}
+
+edgeps_err transfer_make(host *h)
+{
+    const job *j = &h->options->job;
+    nn_kind kind;
+    edgeps_err err = nn_kind_of(j->model, h->diag, &kind);
+    if (!err)
+        err = nn_model_make(kind, h->options->reference_backend ? NN_REF : NN_DNNL, 256, h->diag,
+                            &h->scorer);
+    if (err)
+        return err;
+    if (make_state(&h->saved, j) || make_state(&h->incoming, j))
+        return diag_fail(h->diag, EDGEPS_NOMEM, "no memory for the model");
+    if (h->options->resume)
+        err = load(h);
+    else
+        nn_initialise(kind, h->options->seed, h->saved.parameters);
+    for (int64_t k = 0; k < job_chunk_count(j); k++)
+        h->saved.versions[k] = h->saved.round;
+    return err;
+}
+
+void transfer_free(host *h)
+{
+    free_state(&h->saved);
+    free_state(&h->incoming);
+    nn_model_free(h->scorer);
+}
+
+static uint32_t children_of(const plan *pl, const adapt_move *m)
+{
+    if (m->role == ADAPT_GLOBAL)
+        return (uint32_t)plan_local_count(pl);
+    uint32_t count = 0;
+    for (size_t i = 0; i < pl->count; i++)
+        count += pl->parent[i] == m->to;
+    return count;
+}
+
+/* Sends the newest checkpoint's state, as far as the role needs it. */
+static edgeps_err send_saved(host *h, const adapt_move *m, uint64_t generation)
+{
+    message_role role = m->role == ADAPT_GLOBAL ? MESSAGE_GLOBAL : MESSAGE_LOCAL;
+    state_view view = {.role = role,
+                       .parameters = h->saved.parameters,
+                       .velocity = role == MESSAGE_GLOBAL ? h->saved.velocity : NULL,
+                       .versions = h->saved.versions};
+    return state_send(h->of_node[m->to]->conn, &h->stamp, &h->options->job, &view, generation,
+                      children_of(&h->planning.plan, m));
+}
+
+void transfer_move(host *h, size_t index)
+{
+    const adapt_move *m = &h->planning.moves[index];
+    uint64_t generation = h->planning.plan.generation;
+    h->move = m;
+    h->move_begun_ns = clock_now_ns();
+    bool here = h->of_node[m->to] && (m->from == PLAN_NONE || h->of_node[m->from]);
+    if (!here) {
+        transfer_moved(h, false, "the source or the target is gone");
+        return;
+    }
+    if (m->from == PLAN_NONE) {
+        if (send_saved(h, m, generation))
+            transfer_moved(h, false, "its connection broke");
+        return;
+    }
+    wire_writer w = {0};
+    message_put_move(&w, &(message_move){.role = (uint8_t)(m->role == ADAPT_GLOBAL ? MESSAGE_GLOBAL
+                                                                                   : MESSAGE_LOCAL),
+                                         .node = (uint32_t)m->to,
+                                         .port = h->of_node[m->to]->port,
+                                         .children = children_of(&h->planning.plan, m)});
+    host_send(h, (size_t)m->from, MESSAGE_MOVE, generation, 0, &w);
+}
+
+/* Later moves need the room that the server left. Until the commit only the checkpoint can bring a
+ * released global server back. */
+static void release(host *h, const adapt_move *m)
+{
+    bool global = m->role == ADAPT_GLOBAL;
+    wire_writer w = {0};
+    message_put_move(&w, &(message_move){.role = global ? MESSAGE_GLOBAL : MESSAGE_LOCAL});
+    host_send(h, (size_t)m->from, MESSAGE_RELEASE, 0, 0, &w);
+    h->homeless |= global;
+}
+
+void transfer_moved(host *h, bool ok, const char *text)
+{
+    const adapt_move *m = h->move;
+    if (!m)
+        return;
+    h->move = NULL;
+    double seconds = (double)(clock_now_ns() - h->move_begun_ns) / CLOCK_NS_PER_S;
+    h->tally.move_s += seconds;
+    char warning[512];
+    snprintf(warning, sizeof warning, "a server could not move to %s: %s", host_name(h, m->to),
+             text);
+    if (ok && m->releases && m->from != PLAN_NONE)
+        release(h, m);
+    if (!ok)
+        record_event(h, (meter_event){.kind = METER_WARNING, .text = warning});
+    else if (h->planning.why != COORDINATOR_FIRST) /* servers that begin have not moved */
+        record_move(h, m, seconds);
+    drive_post(h, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = ok});
+}
+
+static void end_save(host *h, bool ok)
+{
+    h->saving = false;
+    drive_post(h, (coordinator_event){.kind = COORDINATOR_SAVED, .ok = ok});
+}
+
+void transfer_lost(host *h, size_t node)
+{
+    const adapt_move *m = h->move;
+    if (m && (m->to == (int32_t)node || m->from == (int32_t)node))
+        transfer_moved(h, false, "the source or the target is gone");
+    if (h->saving && h->coordinator.plan.global == (int32_t)node) {
+        h->arrival.open = false;
+        end_save(h, false);
+    }
+}
+
+static void ask_for_state(host *h)
+{
+    host_send(h, (size_t)h->coordinator.plan.global, MESSAGE_SAVE, h->coordinator.plan.generation,
+              h->incoming.round, NULL);
+}
+
+/* First what the agents measured in the epoch, then the state of the global server. */
+void transfer_save(host *h, int64_t round)
+{
+    h->saving = true;
+    h->incoming.round = round;
+    replan_measure(h, ask_for_state);
+}
+
+static void score(void *ctx)
+{
+    host *h = ctx;
+    size_t count = nn_dataset_count(h->data, NN_TEST), correct = 0;
+    enum { BATCH = 256 };
+    float *images = mem_alloc(BATCH * NN_IMAGE_VALUES, sizeof *images);
+    uint8_t labels[BATCH];
+    uint32_t indices[BATCH];
+    for (size_t from = 0; images && from < count; from += BATCH) {
+        size_t n = count - from < BATCH ? count - from : BATCH, right = 0;
+        double loss;
+        for (size_t k = 0; k < n; k++)
+            indices[k] = (uint32_t)(from + k);
+        nn_dataset_batch(h->data, NN_TEST, indices, n, images, labels);
+        if (nn_score(h->scorer, h->saved.parameters, images, labels, n, &right, &loss))
+            break;
+        correct += right;
+    }
+    h->tally.accuracy = count ? (double)correct / (double)count : NAN;
+    mem_free(images);
+}
+
+static void scored(void *ctx)
+{
+    host *h = ctx;
+    if (!h->ended)
+        end_save(h, true);
+}
+
+static edgeps_err write_checkpoint(host *h, uint64_t generation)
+{
+    const job *j = &h->options->job;
+    char dir[4096];
+    checkpoint_dir(h, dir, sizeof dir);
+    checkpoint cp = {.generation = generation,
+                     .round = h->saved.round,
+                     .epoch = h->saved.round / h->rounds,
+                     .job = h->stamp.job,
+                     .model = (char *)j->model,
+                     .parameter_count = j->parameter_count,
+                     .parameters = h->saved.parameters,
+                     .velocity = h->saved.velocity};
+    edgeps_err err = checkpoint_write(dir, &cp, JOB_CHECKPOINTS_KEPT, h->diag);
+    if (!err)
+        record_event(h,
+                     (meter_event){.kind = METER_CHECKPOINT, .epoch = h->now_epoch, .text = dir});
+    return err;
+}
+
+static void arrived(host *h, const message_state *end, uint64_t generation)
+{
+    edgeps_err err = state_finish(&h->arrival, &h->options->job, end, h->diag);
+    if (!err) {
+        host_state fresh = h->incoming;
+        h->incoming = h->saved;
+        h->saved = fresh;
+        err = write_checkpoint(h, generation);
+    }
+    if (!err && loop_work(h->loop, score, scored, h))
+        err = diag_fail(h->diag, EDGEPS_NOMEM, "no memory to score the model");
+    if (err)
+        host_fail(h, err);
+}
+
+bool transfer_frame(host *h, member *m, const wire_header *header, const void *payload)
+{
+    message_state mark;
+    if (!h->saving || m->node != h->coordinator.plan.global)
+        return false;
+    switch (header->type) {
+    case MESSAGE_STATE_BEGIN:
+        state_expect(&h->arrival, &h->options->job,
+                     (state_view){.role = MESSAGE_GLOBAL,
+                                  .parameters = h->incoming.parameters,
+                                  .velocity = h->incoming.velocity,
+                                  .versions = h->incoming.versions});
+        return true;
+    case MESSAGE_STATE_PARAMETERS:
+    case MESSAGE_STATE_VELOCITY:
+        state_took(&h->arrival, header);
+        return true;
+    case MESSAGE_STATE_END:
+        if (!message_get_state(payload, header->length, &mark))
+            return false;
+        arrived(h, &mark, header->generation);
+        return true;
+    default:
+        return false;
+    }
+}
