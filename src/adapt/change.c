@@ -5,60 +5,59 @@
 #include <math.h>
 #include <string.h>
 
-static edgeps_err add(change **list, size_t *room, size_t *count, change c)
+static edgeps_err add(changes *list, change c)
 {
-    if (*count == *room) {
-        size_t wanted = *room ? 2 * *room : 256;
-        change *grown = mem_resize(*list, wanted, sizeof *grown);
+    if (list->count == list->room) {
+        size_t wanted = list->room ? 2 * list->room : 256;
+        change *grown = mem_resize(list->items, wanted, sizeof *grown);
         if (!grown)
             return EDGEPS_NOMEM;
-        *list = grown;
-        *room = wanted;
+        list->items = grown;
+        list->room = wanted;
     }
-    (*list)[(*count)++] = c;
+    list->items[list->count++] = c;
     return EDGEPS_OK;
 }
 
 /* Changes of the local server on `from`. */
 static edgeps_err list_local(const problem *p, const plan *pl, const int32_t *children,
-                             int32_t from, change **list, size_t *room, size_t *count)
+                             int32_t from, changes *list)
 {
-    edgeps_err err = add(list, room, count, (change){CHANGE_CLOSE, from, PLAN_NONE});
+    edgeps_err err = add(list, (change){CHANGE_CLOSE, from, PLAN_NONE});
     for (int32_t to = 0; !err && (size_t)to < p->count; to++) {
         if (!p->nodes[to].serve || to == from)
             continue;
-        err = add(list, room, count, (change){CHANGE_LOCAL, from, to});
+        err = add(list, (change){CHANGE_LOCAL, from, to});
         if (!err && from == pl->global)
-            err = add(list, room, count, (change){CHANGE_BOTH, from, to});
+            err = add(list, (change){CHANGE_BOTH, from, to});
         if (!err && children[to] == 0 && children[from] > 1)
-            err = add(list, room, count, (change){CHANGE_SPLIT, from, to});
+            err = add(list, (change){CHANGE_SPLIT, from, to});
     }
     return err;
 }
 
 /* A worker goes to any local server there is, or to one on its own node. */
 static edgeps_err list_worker(const problem *p, const plan *pl, const int32_t *children,
-                              int32_t worker, change **list, size_t *room, size_t *count)
+                              int32_t worker, changes *list)
 {
     edgeps_err err = EDGEPS_OK;
     for (int32_t to = 0; !err && (size_t)to < p->count; to++)
         if (p->nodes[to].serve && to != pl->parent[worker] && (children[to] > 0 || to == worker))
-            err = add(list, room, count, (change){CHANGE_ATTACH, worker, to});
+            err = add(list, (change){CHANGE_ATTACH, worker, to});
     return err;
 }
 
-edgeps_err change_list(const problem *p, const plan *pl, const int32_t *children, change **list,
-                       size_t *room, size_t *count)
+edgeps_err change_list(const problem *p, const plan *pl, const int32_t *children, changes *list)
 {
     edgeps_err err = EDGEPS_OK;
-    *count = 0;
+    list->count = 0;
     for (int32_t v = 0; !err && (size_t)v < p->count; v++) {
         if (p->nodes[v].serve && v != pl->global)
-            err = add(list, room, count, (change){CHANGE_GLOBAL, pl->global, v});
+            err = add(list, (change){CHANGE_GLOBAL, pl->global, v});
         if (!err && children[v] > 0)
-            err = list_local(p, pl, children, v, list, room, count);
+            err = list_local(p, pl, children, v, list);
         if (!err && p->nodes[v].train)
-            err = list_worker(p, pl, children, v, list, room, count);
+            err = list_worker(p, pl, children, v, list);
     }
     return err;
 }

@@ -71,7 +71,7 @@ void search_free(search *s)
     mem_free(s->order);
     mem_free(s->scratch);
     mem_free(s->moves);
-    mem_free(s->changes);
+    mem_free(s->changes.items);
     mem_free(s->ranked);
     plan_free(&s->base);
     plan_free(&s->trial);
@@ -163,23 +163,22 @@ static void try_change(search *s, const change *c)
     change_apply(s->p, &s->base, c, s->children, s->order, &s->trial);
 }
 
-static edgeps_err list_changes(search *s, size_t *count)
+static edgeps_err list_changes(search *s)
 {
     plan_children(&s->base, s->base_children);
-    return change_list(s->p, &s->base, s->base_children, &s->changes, &s->change_room, count);
+    return change_list(s->p, &s->base, s->base_children, &s->changes);
 }
 
 edgeps_err search_repair(search *s)
 {
     edgeps_err err = search_stand(s, &s->base);
     for (int step = 0; !err && step < MOST_STEPS && s->base_verdict.broken > 0; step++) {
-        size_t count;
-        err = list_changes(s, &count);
+        err = list_changes(s);
         if (err)
             return err;
         verdict best = s->base_verdict;
-        for (size_t k = 0; k < count; k++) {
-            try_change(s, &s->changes[k]);
+        for (size_t k = 0; k < s->changes.count; k++) {
+            try_change(s, &s->changes.items[k]);
             verdict v = weigh(s, &s->trial);
             if (better(&v, &best)) {
                 best = v;
@@ -206,20 +205,19 @@ static int by_bound(const void *a, const void *b)
 /* The changes that could be better than the base, best bound first. */
 static edgeps_err rank_changes(search *s, size_t *ranked_count)
 {
-    size_t count;
     *ranked_count = 0;
-    edgeps_err err = list_changes(s, &count);
+    edgeps_err err = list_changes(s);
     if (err)
         return err;
-    if (!s->ranked || s->ranked_room < s->change_room) {
-        ranked *grown = mem_resize(s->ranked, s->change_room, sizeof *grown);
+    if (!s->ranked || s->ranked_room < s->changes.room) {
+        ranked *grown = mem_resize(s->ranked, s->changes.room, sizeof *grown);
         if (!grown)
             return EDGEPS_NOMEM;
         s->ranked = grown;
-        s->ranked_room = s->change_room;
+        s->ranked_room = s->changes.room;
     }
-    for (size_t k = 0; k < count; k++) {
-        try_change(s, &s->changes[k]);
+    for (size_t k = 0; k < s->changes.count; k++) {
+        try_change(s, &s->changes.items[k]);
         verdict v = weigh(s, &s->trial);
         if (v.broken == 0 && better(&v, &s->base_verdict))
             s->ranked[(*ranked_count)++] = (ranked){v.objective_s, v.apart, (uint32_t)k};
@@ -238,7 +236,7 @@ static edgeps_err take_best(search *s, size_t ranked_count, bool *better_found)
         const ranked *r = &s->ranked[k];
         if (r->apart == best.apart && r->bound_s >= best.objective_s)
             break;
-        try_change(s, &s->changes[r->change]);
+        try_change(s, &s->changes.items[r->change]);
         verdict v = weigh(s, &s->trial);
         edgeps_err err = weigh_exactly(s, &s->trial, &v);
         if (err)

@@ -21,9 +21,14 @@ typedef struct change {
     int32_t to;
 } change;
 
-/* Every change of `pl` into `list` (grown as needed, `*room` entries long). */
-edgeps_err change_list(const problem *p, const plan *pl, const int32_t *children, change **list,
-                       size_t *room, size_t *count);
+typedef struct changes {
+    change *items;
+    size_t count;
+    size_t room;
+} changes;
+
+/* Every change of `pl` into `list`, which is emptied first and grown as needed. */
+edgeps_err change_list(const problem *p, const plan *pl, const int32_t *children, changes *list);
 
 /* `pl` with the change into `out`, a plan of as many nodes; `order` is scratch of count entries,
  * `children` are those of `pl` and are not kept. */
@@ -56,9 +61,8 @@ typedef struct search {
     adapt_move *moves;
     plan trial;
     plan best;
-    change *changes;
+    changes changes;
     struct ranked *ranked;
-    size_t change_room;
     size_t ranked_room;
 } search;
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* NOLINTNEXTLINE(readability-function-size): seven, and none of them belongs to another */
 edgeps_err options_read(const options_row *rows, size_t count, int argc, char **argv,
                         const char **values, const char **operand, edgeps_diag *diag)
 {

@@ -56,8 +56,10 @@ void show_bytes(int64_t bytes, char *text, size_t size)
         snprintf(text, size, "%lld B", (long long)bytes);
         return;
     }
-    for (; amount >= 1023.95; amount /= 1024) /* 1023.95 would show as 1024.0 */
+    while (amount >= 1023.95) { /* which would show as 1024.0 */
+        amount /= 1024;
         unit++;
+    }
     snprintf(text, size, "%.1f %s", amount, units[unit]);
 }
 
@@ -159,8 +161,11 @@ void show_event_lines(FILE *out, const meter_event *event, bool again)
  * columns keep their width and the table stays within 80 columns. */
 static void cell(double value, int digits, char *text, size_t size)
 {
-    for (double limit = 10; digits > 0 && value >= limit - 0.5 * pow(10, -digits); limit *= 10)
+    double limit = 10;
+    while (digits > 0 && value >= limit - 0.5 * pow(10, -digits)) {
         digits--;
+        limit *= 10;
+    }
     if (isnan(value))
         snprintf(text, size, "-");
     else

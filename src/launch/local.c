@@ -40,8 +40,9 @@ edgeps_err launch_local(const char *program, const char *const *names, size_t co
     if (!l->program || !l->processes)
         goto nomem;
     l->count = count;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         l->processes[i].pidfd = -1;
+    for (size_t i = 0; i < count; i++) {
         l->processes[i].name = mem_copy_text(names[i]);
         if (!l->processes[i].name)
             goto nomem;
@@ -114,7 +115,7 @@ void launch_free(launch *l, double grace_s)
     if (!l)
         return;
     int64_t deadline_ns = clock_now_ns() + (int64_t)(grace_s * CLOCK_NS_PER_S);
-    for (size_t i = 0; i < l->count; i++) {
+    for (size_t i = 0; l->processes && i < l->count; i++) {
         process *p = &l->processes[i];
         if (p->pid && !ends_by(p, deadline_ns)) {
             kill(p->pid, SIGKILL);

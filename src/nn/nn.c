@@ -149,6 +149,7 @@ static double softmax(float *row, uint8_t label)
     return log(sum) - at_label;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): seven, and none of them belongs to another */
 edgeps_err nn_gradient(nn_model *m, const float *parameters, const float *images,
                        const uint8_t *labels, size_t count, float *gradient, double *loss_sum)
 {
@@ -167,6 +168,7 @@ edgeps_err nn_gradient(nn_model *m, const float *parameters, const float *images
     return err;
 }
 
+/* NOLINTNEXTLINE(readability-function-size): seven, and none of them belongs to another */
 edgeps_err nn_score(nn_model *m, const float *parameters, const float *images,
                     const uint8_t *labels, size_t count, size_t *correct, double *loss_sum)
 {

@@ -6,6 +6,7 @@ void nn_add(float *restrict sum, const float *restrict x, size_t n)
         sum[k] += x[k];
 }
 
+/* NOLINTNEXTLINE(readability-function-size): seven, and none of them belongs to another */
 void nn_sgd_step(float *restrict parameters, float *restrict velocity,
                  const float *restrict gradient_sum, size_t count, float scale, float rate,
                  float momentum)

@@ -12,6 +12,7 @@ void nn_round_range(size_t shard_count, size_t rounds, size_t round, size_t *fir
 
 /* owner[k]: the part of sample k. A label's samples, in random order, are cut at the cumulated
  * shares. */
+/* NOLINTNEXTLINE(readability-function-size): scratch and the shares' law are nn_split's */
 static void own_by_dirichlet(const uint8_t *labels, size_t count, size_t parts, double alpha,
                              rng *r, const uint32_t *order, double *share, uint32_t *owner)
 {
@@ -69,6 +70,7 @@ static void list_parts(size_t count, const uint32_t *order, const uint32_t *owne
         p->indices[next[owner[order[k]]]++] = order[k];
 }
 
+/* NOLINTNEXTLINE(readability-function-size): seven, and none of them belongs to another */
 edgeps_err nn_split(const uint8_t *labels, size_t sample_count, size_t parts, nn_split_kind kind,
                     double alpha, uint64_t seed, nn_partition *out)
 {

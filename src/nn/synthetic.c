@@ -22,10 +22,10 @@ static void draw(const pattern *p, rng *r, uint8_t *image)
 {
     double dx = MOST_SHIFT * (2 * rng_uniform(r) - 1), dy = MOST_SHIFT * (2 * rng_uniform(r) - 1);
     for (int k = 0; k < NN_IMAGE_VALUES; k++) {
+        int row = k / NN_IMAGE_SIDE, column = k % NN_IMAGE_SIDE;
         double ink = NOISE * rng_normal(r);
         for (int b = 0; b < BLOTS; b++) {
-            double x = k % NN_IMAGE_SIDE - p->x[b] - dx,
-                   y = (double)(k / NN_IMAGE_SIDE) - p->y[b] - dy;
+            double x = column - p->x[b] - dx, y = row - p->y[b] - dy;
             ink += 255 * exp(-(x * x + y * y) / (BLOT_RADIUS * BLOT_RADIUS));
         }
         image[k] = (uint8_t)fmax(0, fmin(255, ink));

@@ -41,8 +41,14 @@ edgeps_err folder_partial_path(const char *dir, edgeps_diag *diag, char path[FOL
 static bool read_name(const char *name, folder_entry *entry)
 {
     char again[NAME_BYTES];
-    if (sscanf(name, "checkpoint-g%" SCNu64 "-r%" SCNd64, &entry->generation, &entry->round) != 2)
+    static const char head[] = "checkpoint-g", middle[] = "-r";
+    char *end;
+    if (strncmp(name, head, sizeof head - 1) != 0)
         return false;
+    entry->generation = strtoull(name + sizeof head - 1, &end, 10);
+    if (strncmp(end, middle, sizeof middle - 1) != 0)
+        return false;
+    entry->round = strtoll(end + sizeof middle - 1, NULL, 10);
     snprintf(again, sizeof again, NAME_FORMAT, entry->generation, entry->round);
     return strcmp(name, again) == 0;
 }

@@ -254,7 +254,7 @@ static json_t *header_json(const safetensors *s)
             failed |= json_array_append_new(shape, json_integer(t->shape[k]));
         json_t *entry =
             json_pack("{s:s, s:o, s:[I,I]}", "dtype", t->dtype, "shape", shape, "data_offsets",
-                      (json_int_t)offset, (json_int_t)(offset + t->bytes));
+                      (json_int_t)offset, (json_int_t)offset + (json_int_t)t->bytes);
         failed |= json_object_set_new(root, t->name, entry);
         offset += t->bytes;
     }
