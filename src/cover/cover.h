@@ -59,8 +59,8 @@ typedef struct cover_answer {
     size_t iterations;
 } cover_answer;
 
-/* Decides. Without CLP a "yes" has slack: coverage >= 1 - epsilon. O(iterations x arcs log arcs)
- * before CLP. EDGEPS_NOMEM, or EDGEPS_INTERNAL when CLP breaks down. */
+/* Decides. Without CLP a "yes" has slack: coverage >= 1 - epsilon. O(iterations x arcs) on
+ * average before CLP. EDGEPS_NOMEM, or EDGEPS_INTERNAL when CLP breaks down. */
 edgeps_err cover_decide(const cover_instance *c, const cover_options *options, cover_answer *out);
 
 /* The same by CLP alone: an exact answer up to its tolerance of 1e-7, UNSURE in between. */
@@ -68,7 +68,7 @@ edgeps_err cover_solve(const cover_instance *c, cover_answer *out);
 
 void cover_answer_free(cover_answer *a);
 
-/* True when the weights prove that there is no solution. O(arcs log arcs). */
+/* True when the weights prove that there is no solution. O(arcs) on average. */
 edgeps_err cover_refutes(const cover_instance *c, const double *weight, bool *refutes);
 
 /* Least mass of servers that covers all workers when capacities and budget are ignored (fractional

@@ -53,12 +53,56 @@ static edgeps_err oracle_make(const cover_instance *c, oracle *out)
     return EDGEPS_OK;
 }
 
-static int dearest_first(const void *a, const void *b)
+static void swap_items(item *a, item *b)
 {
-    const item *x = a, *y = b;
-    if (x->value_per_size != y->value_per_size)
-        return x->value_per_size > y->value_per_size ? -1 : 1;
-    return (x->worker > y->worker) - (x->worker < y->worker);
+    item keep = *a;
+    *a = *b;
+    *b = keep;
+}
+
+/* Three parts by value per size: dearer than the pivot up to *dearer, as dear up to *equal. */
+static void split(item *items, size_t low, size_t high, size_t *dearer, size_t *equal)
+{
+    double pivot = items[low + (high - low) / 2].value_per_size;
+    size_t front = low, at = low, back = high;
+    while (at < back) {
+        if (items[at].value_per_size > pivot)
+            swap_items(&items[front++], &items[at++]);
+        else if (items[at].value_per_size < pivot)
+            swap_items(&items[at], &items[--back]);
+        else
+            at++;
+    }
+    *dearer = front;
+    *equal = back;
+}
+
+static double size_of(const item *items, size_t from, size_t to)
+{
+    double size = 0;
+    for (size_t a = from; a < to; a++)
+        size += items[a].size;
+    return size;
+}
+
+/* Brings the items that fill the capacity at the best value to the front, by selection instead of
+ * sorting: O(count) on average. */
+static void bring_dearest_forward(item *items, size_t count, double capacity)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t dearer, equal;
+        split(items, low, high, &dearer, &equal);
+        double size = size_of(items, low, dearer);
+        if (size > capacity) {
+            high = dearer;
+            continue;
+        }
+        capacity -= size + size_of(items, dearer, equal);
+        if (capacity < 0)
+            return;
+        low = equal;
+    }
 }
 
 static int richest_first(const void *a, const void *b)
@@ -82,7 +126,7 @@ static double fill_server(const cover_server *s, const double *weight, item *ite
         total_size += arc->size;
     }
     if (total_size > left)
-        qsort(items, s->arc_count, sizeof *items, dearest_first);
+        bring_dearest_forward(items, s->arc_count, left);
     for (size_t a = 0; a < s->arc_count; a++) {
         double part = items[a].size <= left ? 1 : left / items[a].size;
         left -= part * items[a].size;

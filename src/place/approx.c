@@ -11,7 +11,11 @@
 #define POLISHED_GLOBALS 3 /* of how many candidates the plan is polished on the way */
 #define POLISH_US 50000
 #define POLISH_WITHIN 1.25 /* ... when it is no slower than this times the best */
-#define LP_WORK 4000000000 /* pairs x LPs after which the other candidates keep their bounds */
+#define CONFIRMED 5        /* candidates whose bound CLP raises at the end */
+#define SMALL_NODES 20     /* nodes; with fewer, CLP has decided already */
+#define PLAY_US 2000000    /* about the time for playing rounds, by a count ... */
+#define LP_US 4000000      /* ... and for LPs: later candidates keep their first bounds */
+#define LP_US_PER_PAIR 1.0
 
 typedef struct approx {
     const place_ground *gr;
@@ -23,8 +27,10 @@ typedef struct approx {
     place_best here; /* of the present one */
     plan trial;
     bool *open;
+    bool settled; /* some plan for the present candidate was found */
     size_t polishes;
-    uint64_t work;
+    double play_us;
+    double lp_us;
 } approx;
 
 static void approx_free(approx *a)
@@ -59,9 +65,17 @@ static edgeps_err approx_make(const place_ground *gr, const place_options *optio
     return EDGEPS_OK;
 }
 
+/* In a large problem, where a round takes long to play, a plan that cannot be the best is not
+ * played at all; in a small one it may still be polished to become it. */
 static edgeps_err offer(approx *a, const plan *pl)
 {
     double round_s;
+    a->settled = true;
+    if (a->gr->count > SMALL_NODES &&
+        (a->play_us > PLAY_US || cost_bound_s(a->gr->p, pl, a->here.scratch) >= a->best.round_s))
+        return EDGEPS_OK;
+    double workers = (double)a->gr->worker_count;
+    a->play_us += (double)job_chunk_count(&a->gr->p->job) * workers * workers / 8;
     edgeps_err err = place_best_offer(&a->here, pl, &round_s);
     return err ? err : place_best_offer(&a->best, pl, &round_s);
 }
@@ -119,7 +133,8 @@ static bool open_for_stuck(approx *a, const place_view *v)
     return best < a->gr->count;
 }
 
-/* Closes every server that the plan is faster without. */
+/* Closes every server that the plan is faster without. Polishing does the same more slowly, which
+ * is why large problems leave it to that. */
 static edgeps_err drop_redundant(approx *a, const place_view *v)
 {
     for (size_t j = 0; j < a->gr->count && count_open(a) > 1; j++) {
@@ -150,7 +165,7 @@ static edgeps_err settle_open(approx *a, const place_view *v)
             break;
     }
     edgeps_err err = settled ? offer(a, &a->trial) : EDGEPS_OK;
-    return err || !settled ? err : drop_redundant(a, v);
+    return err || !settled || a->gr->count > SMALL_NODES ? err : drop_redundant(a, v);
 }
 
 static edgeps_err round_by_front(approx *a, const place_view *v, const place_threshold *th)
@@ -196,17 +211,19 @@ static edgeps_err polish_here(approx *a)
 static edgeps_err solve_view(approx *a, const place_view *v, place_candidate *c)
 {
     place_threshold th;
-    edgeps_err err = place_threshold_search(&a->times, v, a->best.round_s, &th);
+    place_hunt limits = {.upper_s = a->best.round_s};
+    edgeps_err err = place_threshold_search(&a->times, v, &limits, &th);
     if (err)
         return err;
-    a->work += (uint64_t)(th.lp_count * a->gr->count * a->gr->count);
+    a->lp_us += LP_US_PER_PAIR * (double)(th.lp_count * a->gr->count * a->gr->count);
     c->bound_s = fmax(c->bound_s, th.bound_s);
     a->here.round_s = INFINITY;
+    a->settled = false;
     if (th.locals > 0) {
         err = round_by_front(a, v, &th);
         if (!err)
             err = round_by_share(a, v, &th);
-        if (!err && a->here.round_s == INFINITY)
+        if (!err && !a->settled)
             err = round_by_search(a, v->global);
         if (!err && a->here.round_s < INFINITY)
             err = polish_here(a);
@@ -226,6 +243,44 @@ static edgeps_err solve_global(approx *a, place_candidate *c)
     return err;
 }
 
+/* Raises the bound of one candidate as far as CLP can. */
+static edgeps_err confirm(approx *a, place_candidate *c)
+{
+    place_view view;
+    place_threshold th;
+    place_hunt limits = {.lower_s = c->bound_s, .upper_s = a->best.round_s, .exact = true};
+    edgeps_err err = place_view_make(&a->times, c->global, &view);
+    if (err)
+        return err;
+    err = place_threshold_search(&a->times, &view, &limits, &th);
+    if (!err) {
+        c->bound_s = fmax(c->bound_s, th.bound_s);
+        mem_free(th.open);
+    }
+    place_view_free(&view);
+    return err;
+}
+
+/* The least bound is the answer's: the weights' slack is worth removing for the few candidates
+ * that hold it down. */
+static edgeps_err confirm_least(approx *a, place_candidate *list, size_t solved)
+{
+    edgeps_err err = EDGEPS_OK;
+    size_t last = solved;
+    for (size_t round = 0; !err && round < CONFIRMED && solved > 0; round++) {
+        size_t least = 0;
+        for (size_t c = 1; c < solved; c++)
+            if (list[c].bound_s < list[least].bound_s)
+                least = c;
+        if (least == last || list[least].bound_s >= a->best.round_s ||
+            !place_watch_go_on(a->watch, 1))
+            break;
+        last = least;
+        err = confirm(a, &list[least]);
+    }
+    return err;
+}
+
 static edgeps_err visit_candidates(approx *a, place_result *r)
 {
     place_candidate *list;
@@ -234,11 +289,13 @@ static edgeps_err visit_candidates(approx *a, place_result *r)
     if (err)
         return err;
     err = place_raise_bounds(&a->times, list, count);
-    for (; !err && c < count && list[c].bound_s < a->best.round_s && a->work < LP_WORK; c++) {
+    for (; !err && c < count && list[c].bound_s < a->best.round_s && a->lp_us < LP_US; c++) {
         if (!place_watch_go_on(a->watch, (double)c / (double)count))
             break;
         err = solve_global(a, &list[c]);
     }
+    if (!err && a->gr->count > SMALL_NODES)
+        err = confirm_least(a, list, c);
     r->globals_solved = c;
     r->globals_pruned = a->gr->count - c;
     r->lower_bound_s = a->best.round_s;
@@ -248,18 +305,10 @@ static edgeps_err visit_candidates(approx *a, place_result *r)
     return err;
 }
 
-/* Any plan at all, as the first upper limit; or the proof that there is none. */
-static edgeps_err start(approx *a, place_found *found)
-{
-    double round_s;
-    edgeps_err err = place_find_any(a->gr, &a->trial, found);
-    return err || *found != PLACE_FOUND ? err : place_best_offer(&a->best, &a->trial, &round_s);
-}
-
 static edgeps_err search(approx *a, place_result *r)
 {
     place_found found;
-    edgeps_err err = start(a, &found);
+    edgeps_err err = place_best_start(&a->best, a->gr, a->options, a->watch, 0, &found);
     if (!err && found != PLACE_NONE)
         err = visit_candidates(a, r);
     if (!err)

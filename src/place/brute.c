@@ -135,33 +135,17 @@ static edgeps_err visit_candidates(brute *b, const place_times *t, place_watch *
     return err;
 }
 
-/* A good first plan lets the bounds cut early. */
-static edgeps_err start_from_greedy(brute *b, const place_options *options, place_watch *w)
-{
-    double round_s;
-    place_result first = {.plan.global = PLAN_NONE};
-    edgeps_err err = place_greedy(b->gr->p, options, NULL, &first);
-    if (!err && first.status != PLACE_INFEASIBLE) {
-        err = cost_round_s(b->gr->p, &first.plan, &round_s);
-        if (!err)
-            err = place_polish(b->gr, options, w, FIRST_POLISH_US, &first.plan, &round_s);
-        if (!err)
-            err = place_best_offer(&b->best, &first.plan, &round_s);
-    }
-    place_result_free(&first);
-    return err;
-}
-
 static edgeps_err search(const place_ground *gr, const place_options *options, place_watch *w,
                          place_result *r)
 {
     place_times t = {0};
     brute b = {0};
+    place_found found;
     edgeps_err err = place_times_make(gr, &t);
     if (!err)
         err = brute_make(gr, &b);
     if (!err)
-        err = start_from_greedy(&b, options, w);
+        err = place_best_start(&b.best, gr, options, w, FIRST_POLISH_US, &found);
     if (!err)
         err = visit_candidates(&b, &t, w, r);
     if (!err)

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_EXACT_NODES 30 /* up to which the exact time of a single chunk is cheap */
+#define GREEDY_US 3000000   /* about the time for all candidates, by a count; the first is free */
+
 typedef struct greedy {
     const place_ground *gr;
     const place_view *view;
@@ -15,6 +18,7 @@ typedef struct greedy {
     int32_t *remote;   /* without it */
     uint32_t *order;   /* workers, slowest computation first */
     plan trial;
+    double work_us;
 } greedy;
 
 static void greedy_free(greedy *s)
@@ -106,10 +110,11 @@ static bool better(score a, score b)
 static edgeps_err judge(greedy *s, int32_t locals, score *out)
 {
     out->unserved = attach(s, locals);
+    s->work_us += (double)s->gr->count * (4 + (double)locals) / 20;
     out->time_s = INFINITY;
     if (out->unserved)
         return EDGEPS_OK;
-    if (job_chunk_count(&s->gr->p->job) == 1)
+    if (job_chunk_count(&s->gr->p->job) == 1 && s->gr->count <= MOST_EXACT_NODES)
         return cost_round_s(s->gr->p, &s->trial, &out->time_s);
     out->time_s = cost_bound_s(s->gr->p, &s->trial, s->best.scratch);
     return EDGEPS_OK;
@@ -167,7 +172,7 @@ static edgeps_err visit_candidates(greedy *s, const place_times *t, place_watch 
     if (err)
         return err;
     size_t c = 0;
-    for (; !err && c < count && list[c].bound_s < s->best.round_s; c++) {
+    for (; !err && c < count && list[c].bound_s < s->best.round_s && s->work_us < GREEDY_US; c++) {
         place_view view;
         if (c > 0 && !place_watch_go_on(w, (double)c / (double)count))
             break;
@@ -185,7 +190,23 @@ static edgeps_err visit_candidates(greedy *s, const place_times *t, place_watch 
     return err;
 }
 
-static edgeps_err search(const place_ground *gr, place_watch *w, place_result *r)
+/* Greedy's plan, or any feasible one where greed runs into a dead end, into the best of `s`. */
+static edgeps_err search(greedy *s, const place_times *t, place_watch *w, place_result *r,
+                         place_found *found)
+{
+    *found = PLACE_FOUND;
+    edgeps_err err = visit_candidates(s, t, w, r);
+    if (err || s->best.round_s < INFINITY)
+        return err;
+    err = place_find_any(s->gr, &s->trial, found);
+    if (!err && *found == PLACE_FOUND) {
+        double round_s;
+        err = place_best_offer(&s->best, &s->trial, &round_s);
+    }
+    return err;
+}
+
+static edgeps_err run(const place_ground *gr, place_watch *w, place_result *r, place_found *found)
 {
     place_times t = {0};
     greedy s = {0};
@@ -193,19 +214,30 @@ static edgeps_err search(const place_ground *gr, place_watch *w, place_result *r
     if (!err)
         err = greedy_make(gr, &s);
     if (!err)
-        err = visit_candidates(&s, &t, w, r);
+        err = search(&s, &t, w, r, found);
     if (!err)
         err = plan_copy(&s.best.plan, &r->plan);
-    if (!err && s.best.round_s == INFINITY) {
-        place_found found;
-        err = place_find_any(gr, &r->plan, &found);
-        if (!err && found != PLACE_FOUND) {
-            r->status = PLACE_INFEASIBLE;
-            place_infeasible_reason(gr, found, r->reason, sizeof r->reason);
-        }
-    }
+    r->stopped = w->stopped;
+    r->status = !err && *found == PLACE_FOUND ? PLACE_FEASIBLE : PLACE_INFEASIBLE;
     greedy_free(&s);
     place_times_free(&t);
+    return err;
+}
+
+edgeps_err place_best_start(place_best *b, const place_ground *gr, const place_options *options,
+                            place_watch *w, double work_us, place_found *found)
+{
+    double round_s;
+    place_result first = {.plan.global = PLAN_NONE};
+    edgeps_err err = run(gr, w, &first, found);
+    if (!err && *found == PLACE_FOUND) {
+        err = cost_round_s(gr->p, &first.plan, &round_s);
+        if (!err && work_us > 0)
+            err = place_polish(gr, options, w, work_us, &first.plan, &round_s);
+        if (!err)
+            err = place_best_offer(b, &first.plan, &round_s);
+    }
+    plan_free(&first.plan);
     return err;
 }
 
@@ -214,13 +246,15 @@ edgeps_err place_greedy(const problem *p, const place_options *options, edgeps_d
 {
     (void)diag;
     place_ground gr;
+    place_found found;
     place_watch w = place_watch_start(options);
-    place_result r = {.plan.global = PLAN_NONE, .status = PLACE_FEASIBLE};
+    place_result r = {.plan.global = PLAN_NONE};
     edgeps_err err = place_ground_make(p, &gr);
     if (err)
         return err;
-    err = search(&gr, &w, &r);
-    r.stopped = w.stopped;
+    err = run(&gr, &w, &r, &found);
+    if (!err && found != PLACE_FOUND)
+        place_infeasible_reason(&gr, found, r.reason, sizeof r.reason);
     if (!err)
         *out = r;
     else

@@ -80,32 +80,68 @@ static edgeps_err fill_bound(const place_ground *gr, place_result *r)
 }
 
 /* What the best other node would make of the role of the global server, all else equal. */
-static edgeps_err explain_global(const problem *p, place_result *r)
+static edgeps_err find_runner_up(const problem *p, const plan *from, place_best *others,
+                                 size_t *candidates)
 {
-    place_best others;
-    plan pl = {0};
-    size_t candidates = 1;
-    edgeps_err err = place_best_make(p, &others);
+    plan pl;
+    edgeps_err err = plan_copy(from, &pl);
     if (err)
         return err;
-    err = plan_copy(&r->plan, &pl);
+    *candidates = 1;
     for (size_t g = 0; !err && g < p->count; g++) {
         double round_s;
         pl.global = (int32_t)g;
-        if (pl.global == r->plan.global || plan_check(&pl, p, NULL) != EDGEPS_OK)
+        if (pl.global == from->global || plan_check(&pl, p, NULL) != EDGEPS_OK)
             continue;
-        candidates++;
-        err = place_best_offer(&others, &pl, &round_s);
+        ++*candidates;
+        err = place_best_offer(others, &pl, &round_s);
     }
-    if (!err && candidates == 1)
+    plan_free(&pl);
+    return err;
+}
+
+static void write_reason(const problem *p, place_result *r, size_t candidates,
+                         const place_best *second)
+{
+    double round_s = r->cost.round_s;
+    const char *name = p->nodes[r->plan.global].name;
+    if (candidates == 1) {
         snprintf(r->reason, sizeof r->reason,
-                 "%s alone can be the global server of these local servers: %.4g s",
-                 p->nodes[r->plan.global].name, r->cost.round_s);
-    else if (!err)
+                 "%s alone can be the global server of these local servers: %.4g s", name, round_s);
+        return;
+    }
+    const char *other = p->nodes[second->plan.global].name;
+    if (second->round_s < round_s)
+        snprintf(r->reason, sizeof r->reason,
+                 "as the algorithm left it: %.4g s; with %s as global server it takes %.4g s",
+                 round_s, other, second->round_s);
+    else
         snprintf(r->reason, sizeof r->reason,
                  "best of %zu candidates: %.4g s; the runner-up %s takes %.4g s", candidates,
-                 r->cost.round_s, p->nodes[others.plan.global].name, others.round_s);
-    plan_free(&pl);
+                 round_s, other, second->round_s);
+}
+
+/* Fills in the cost and why this global server. Should the runner-up win after all (the search was
+ * cut short before it came to it), the two change places. */
+static edgeps_err explain_global(const problem *p, bool fixed, place_result *r)
+{
+    place_best others;
+    size_t candidates = 0;
+    edgeps_err err = place_best_make(p, &others);
+    if (err)
+        return err;
+    err = cost_evaluate(p, &r->plan, &r->cost);
+    if (!err)
+        err = find_runner_up(p, &r->plan, &others, &candidates);
+    if (!err && !fixed && others.round_s < r->cost.round_s) {
+        int32_t second = r->plan.global;
+        r->plan.global = others.plan.global;
+        others.plan.global = second;
+        others.round_s = r->cost.round_s;
+        err = cost_evaluate(p, &r->plan, &r->cost);
+    }
+    if (!err)
+        write_reason(p, r, candidates, &others);
     place_best_free(&others);
     return err;
 }
@@ -121,9 +157,7 @@ static edgeps_err finish(const place_ground *gr, const place_options *o, place_w
     if (!err && r->lower_bound_s <= 0)
         err = fill_bound(gr, r);
     if (!err)
-        err = cost_evaluate(gr->p, &r->plan, &r->cost);
-    if (!err)
-        err = explain_global(gr->p, r);
+        err = explain_global(gr->p, o->no_polish, r);
     if (err)
         return err;
     r->plan.generation = 1;

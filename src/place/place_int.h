@@ -175,10 +175,16 @@ typedef struct place_threshold {
  * combined with each candidate's own limits. Sorts them again. */
 edgeps_err place_raise_bounds(const place_times *t, place_candidate *list, size_t count);
 
-/* Searches the distinct thresholds below upper_s (INFINITY: all). The caller frees out->open with
- * mem_free. */
-edgeps_err place_threshold_search(const place_times *t, const place_view *v, double upper_s,
-                                  place_threshold *out);
+/* Where and how hard to search. */
+typedef struct place_hunt {
+    double lower_s; /* all below is refuted already; 0: nothing is */
+    double upper_s; /* what is slower does not matter; INFINITY: everything does */
+    bool exact;     /* CLP decides what the weights leave open, whatever the size */
+} place_hunt;
+
+/* Searches the distinct thresholds between the limits. The caller frees out->open with mem_free. */
+edgeps_err place_threshold_search(const place_times *t, const place_view *v,
+                                  const place_hunt *limits, place_threshold *out);
 
 /* ---- capturing vertices and the Expanding Front ---- */
 
@@ -235,5 +241,10 @@ void place_best_free(place_best *b);
 /* *round_s is pl's time when it was evaluated, else a lower bound of it that excludes pl. `pl`
  * must be feasible. */
 edgeps_err place_best_offer(place_best *b, const plan *pl, double *round_s);
+
+/* Offers greedy's plan, polished for work_us (0: not at all). Stays without plan when there is
+ * none; *found says whether that is proved. */
+edgeps_err place_best_start(place_best *b, const place_ground *gr, const place_options *options,
+                            place_watch *w, double work_us, place_found *found);
 
 #endif

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Larger problems ask for the most local servers only: R1 is least there. */
+#define MOST_SEARCHED_NODES 200
+
 typedef struct profile {
     const place_times *t;
     place_view view;  /* chains and loads that end at the local server */
@@ -52,7 +55,8 @@ static edgeps_err stage1(profile *f, size_t locals, double *r_s)
     if (f->stage1_s[locals] < 0) {
         place_threshold th;
         f->view.most_locals = (int32_t)locals;
-        edgeps_err err = place_threshold_search(f->t, &f->view, INFINITY, &th);
+        edgeps_err err =
+            place_threshold_search(f->t, &f->view, &(place_hunt){.upper_s = INFINITY}, &th);
         if (err)
             return err;
         f->stage1_s[locals] = th.bound_s;
@@ -66,7 +70,9 @@ static edgeps_err stage1(profile *f, size_t locals, double *r_s)
  * cross. */
 static edgeps_err raise_bound(profile *f, double *fan, place_candidate *c)
 {
-    size_t low = 1, high = (size_t)f->t->gr->fan[c->global];
+    size_t high = (size_t)f->t->gr->fan[c->global];
+    bool searched = f->t->gr->count <= MOST_SEARCHED_NODES;
+    size_t low = searched ? 1 : high;
     double tail_s = place_least_tail_s(f->t, c->global), stage1_s;
     edgeps_err err = place_fan_s(f->t, c->global, high, fan);
     while (!err && low < high) {
@@ -81,8 +87,8 @@ static edgeps_err raise_bound(profile *f, double *fan, place_candidate *c)
         err = stage1(f, low, &stage1_s);
     if (err)
         return err;
-    double least_s = fmax(stage1_s + tail_s, fan[low]);
-    if (low > 1) {
+    double least_s = fmax(stage1_s + tail_s, fan[searched ? low : 1]);
+    if (low > 1 && searched) {
         err = stage1(f, low - 1, &stage1_s);
         least_s = fmin(least_s, fmax(stage1_s + tail_s, fan[low - 1]));
     }

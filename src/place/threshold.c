@@ -8,14 +8,16 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MOST_LISTED 4096      /* thresholds that are sorted; more are halved by value first */
-#define WEIGHTS_WORK 20000000 /* arcs touched by the weights per LP */
-#define MOST_EXACT_ARCS 4000  /* larger LPs are left to the weights */
+#define MOST_LISTED 4096         /* thresholds that are sorted; more are halved by value first */
+#define WEIGHTS_WORK 4000000     /* arcs touched by the weights per LP */
+#define MOST_EXACT_ARCS 450      /* larger LPs go to CLP only when exactness is asked for ... */
+#define LARGEST_EXACT_ARCS 20000 /* ... and larger ones never */
 #define BISECTIONS 50
 
 typedef struct hunt {
     const place_times *t;
     const place_view *v;
+    size_t exact_arcs;
     cover_server *servers;
     cover_arc *arcs;
     double *open; /* of the last LP that was not refuted */
@@ -61,7 +63,7 @@ static edgeps_err refute(hunt *h, double r_s, int32_t locals, bool *refuted)
     for (size_t j = 0; j < gr->count; j++)
         arcs += pose_server(h, j, r_s, arcs);
     cover_instance c = {gr->worker_count, gr->count, h->servers, (double)locals};
-    cover_options options = {.most_exact_arcs = MOST_EXACT_ARCS, .most_iterations = 100};
+    cover_options options = {.most_exact_arcs = h->exact_arcs, .most_iterations = 100};
     if (arcs > WEIGHTS_WORK / options.most_iterations)
         options.most_iterations = WEIGHTS_WORK / arcs + 1;
     edgeps_err err = cover_decide(&c, &options, &answer);
@@ -227,15 +229,16 @@ static edgeps_err hunt_make(const place_times *t, const place_view *v, hunt *out
     return EDGEPS_OK;
 }
 
-edgeps_err place_threshold_search(const place_times *t, const place_view *v, double upper_s,
-                                  place_threshold *out)
+edgeps_err place_threshold_search(const place_times *t, const place_view *v,
+                                  const place_hunt *limits, place_threshold *out)
 {
     hunt h = {0};
     place_threshold found = {0};
     double *list = NULL;
     size_t count;
-    double low_s = 0, high_s = upper_s;
+    double low_s = limits->lower_s, high_s = limits->upper_s;
     edgeps_err err = hunt_make(t, v, &h);
+    h.exact_arcs = limits->exact ? LARGEST_EXACT_ARCS : MOST_EXACT_ARCS;
     if (!err)
         err = narrow(&h, &low_s, &high_s);
     if (!err)
@@ -243,7 +246,7 @@ edgeps_err place_threshold_search(const place_times *t, const place_view *v, dou
     if (!err)
         err = search_list(&h, list, count, high_s, &found);
     if (!err) {
-        if (!found.locals && high_s < upper_s)
+        if (!found.locals && high_s < limits->upper_s)
             found.locals = place_view_locals(t, v, high_s, high_s);
         found.open = h.open;
         found.lp_count = h.lp_count;

@@ -68,7 +68,8 @@ static void check_plan(const world *w, const place_result *r)
     assert_true(place_quick_bound_s(&w->times, global) <= round_s * SLACK);
     assert_int_equal(place_view_make(&w->times, global, &v), EDGEPS_OK);
     check_elements(w, &v, &r->plan, round_s);
-    assert_int_equal(place_threshold_search(&w->times, &v, INFINITY, &th), EDGEPS_OK);
+    assert_int_equal(place_threshold_search(&w->times, &v, &(place_hunt){.upper_s = INFINITY}, &th),
+                     EDGEPS_OK);
     assert_true(th.bound_s <= round_s * SLACK);
     assert_in_range(th.locals, 1, v.most_locals);
     mem_free(th.open);
