@@ -76,7 +76,9 @@ void loop_free(loop *l)
         loop_listener_close(TAILQ_FIRST(&l->listeners));
     pump_run(l);
     uv_walk(&l->uv, close_handle, l);
-    uv_run(&l->uv, UV_RUN_DEFAULT);
+    /* A last callback may have asked the loop to stop. */
+    while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0)
+        continue;
     int status = uv_loop_close(&l->uv);
     assert(status == 0);
     (void)status;
