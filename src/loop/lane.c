@@ -65,7 +65,7 @@ static lane_result serve(lane *l, lane_member *m, int64_t now_ns, int64_t *wake_
         int64_t when_ns = LINK_NEVER, moved = 0;
         int64_t bytes = l->wants(m->owner, now_ns, &when_ns);
         if (bytes == 0)
-            link_rest(&m->cap, false);
+            link_rest(&m->cap, l->receives);
         else
             bytes =
                 limited ? allowed(l, m, bytes, now_ns, &when_ns) : smaller(bytes, m->turn_bytes);
@@ -95,7 +95,7 @@ static void settle(lane *l, lane_member *m, lane_result result)
     lane_leave(l, m);
     m->blocked = result == LANE_BLOCKED && m->shaped;
     l->blocked += m->blocked;
-    link_rest(&m->cap, m->blocked);
+    link_rest(&m->cap, m->blocked || l->receives);
 }
 
 bool lane_pass(lane *l, int64_t now_ns, int64_t *wake_ns)
@@ -112,6 +112,6 @@ bool lane_pass(lane *l, int64_t now_ns, int64_t *wake_ns)
         again |= result == LANE_MORE;
     }
     if (!again && !l->waited)
-        link_rest(&l->link, l->blocked > 0);
+        link_rest(&l->link, l->blocked > 0 || l->receives);
     return again;
 }

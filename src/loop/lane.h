@@ -41,6 +41,7 @@ struct lane {
     struct lane_list members;
     size_t count;
     size_t blocked; /* shaped connections whose socket takes no more */
+    bool receives;  /* what comes in lumps here has left the sender byte by byte */
     bool waited;    /* somebody waited for the link in this pass */
     link_clock link;
     /* Bytes that the connection would move at `now_ns`; 0 and `*wake_ns` when that is later. */

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #define NS_PER_S 1e9
-#define LATE_NS 50000000   /* a process that shares its core may wake this late */
-#define BLOCKED_NS 4000000 /* two turns */
+#define LATE_NS 50000000 /* a process that shares its core may wake this late */
+#define SLACK_NS 2000000
 #define TURN_S 2e-3
 #define MIN_QUANTUM 4096.0
 #define MAX_QUANTUM 262144.0
@@ -40,13 +40,18 @@ void link_spend(link_clock *k, int64_t bytes)
         k->free_ns += needed_ns;
 }
 
-void link_rest(link_clock *k, bool blocked) { k->credit_ns = blocked ? BLOCKED_NS : 0; }
-
 static double clamp(double x, double low, double high) { return fmin(fmax(x, low), high); }
 
 int64_t link_quantum_bytes(const link_clock *k)
 {
     return (int64_t)clamp(k->bytes_per_s * TURN_S, MIN_QUANTUM, MAX_QUANTUM);
+}
+
+void link_rest(link_clock *k, bool lenient)
+{
+    k->credit_ns = 0;
+    if (lenient && link_is_limited(k) && k->bytes_per_s > 0)
+        k->credit_ns = pass_ns(k, link_quantum_bytes(k)) + SLACK_NS;
 }
 
 int link_buffer_bytes(double bytes_per_s)

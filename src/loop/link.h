@@ -28,9 +28,9 @@ int64_t link_ready_ns(link_clock *k, int64_t bytes, int64_t now_ns);
 /* Books bytes that have passed. */
 void link_spend(link_clock *k, int64_t bytes);
 
-/* Nobody waits for the link: the next transfer starts from its own time. `blocked`: users wait for
- * something else (the peer's window), a short while is given back to them. */
-void link_rest(link_clock *k, bool blocked);
+/* Nobody waits for the link: the next transfer starts from its own time, or `lenient`, a turn
+ * before it, for bytes that have been on their way while the link seemed idle. */
+void link_rest(link_clock *k, bool lenient);
 
 /* Bytes that one user may pass before the next one's turn: about two milliseconds' worth. */
 int64_t link_quantum_bytes(const link_clock *k);

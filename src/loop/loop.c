@@ -49,6 +49,7 @@ edgeps_err loop_make(edgeps_diag *diag, loop **out)
     l->uv.data = l;
     set_up_lane(&l->up, send_wants, send_move);
     set_up_lane(&l->down, receive_wants, receive_move);
+    l->down.receives = true;
     STAILQ_INIT(&l->finished);
     TAILQ_INIT(&l->conns);
     TAILQ_INIT(&l->closing);
@@ -82,6 +83,7 @@ void loop_free(loop *l)
     int status = uv_loop_close(&l->uv);
     assert(status == 0);
     (void)status;
+    timers_drop(l); /* not before: the last callbacks may cancel some */
     close_descriptor(l->wake_fd);
     close_descriptor(l->spare_fd);
     mem_free(l);

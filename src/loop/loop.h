@@ -81,8 +81,8 @@ void loop_run(loop *l);
 /* Lets loop_run return after the callbacks at hand. */
 void loop_stop(loop *l);
 
-/* Calls `fire` once, `delay_ns` or a little later (the clock ticks in milliseconds). The timer is
- * gone when `fire` begins. `out` may be NULL. EDGEPS_NOMEM, EDGEPS_CANCELLED after loop_free. */
+/* Calls `fire` once, `delay_ns` from now or a little later. The timer is gone when `fire` begins.
+ * `out` may be NULL. EDGEPS_NOMEM, EDGEPS_CANCELLED after loop_free. */
 edgeps_err loop_timer_start(loop *l, int64_t delay_ns, void (*fire)(void *ctx), void *ctx,
                             loop_timer **out);
 

@@ -5,6 +5,7 @@
 #ifndef EDGEPS_LOOP_LOOP_INT_H
 #define EDGEPS_LOOP_LOOP_INT_H
 
+#include "base/heap.h"
 #include "loop/lane.h"
 #include "loop/loop.h"
 
@@ -78,11 +79,12 @@ TAILQ_HEAD(listener_list, loop_listener);
 struct loop {
     uv_loop_t uv;
     uv_prepare_t before_sleep;
-    uv_poll_t wake; /* of wake_fd, a timer in nanoseconds for the lanes */
+    uv_poll_t wake; /* of wake_fd, a clock in nanoseconds for lanes and timers */
     int wake_fd;
     int64_t wake_ns; /* what it is set to; LINK_NEVER: off */
     int spare_fd;    /* given up for a moment to accept and drop when descriptors run out */
     bool ending;
+    heap timers; /* ids are loop_timer pointers; cancelled ones stay until they are due */
     lane up;
     lane down;
     struct out_queue finished; /* frames whose `sent` is due */
@@ -123,6 +125,10 @@ int64_t receive_wants(conn *c, int64_t now_ns, int64_t *wake_ns);
 lane_result receive_move(conn *c, int64_t limit, int64_t *moved);
 void receive_ready(conn *c);
 void receive_rest(conn *c); /* what came before the connection broke, and then its end */
+
+/* task.c. The timers that are due; true when one fired. Lowers `*wake_ns` to the next one. */
+bool timers_fire(loop *l, int64_t now_ns, int64_t *wake_ns);
+void timers_drop(loop *l);
 
 /* pump.c */
 edgeps_err pump_start(loop *l);

@@ -147,6 +147,24 @@ static void the_end_waits_for_work(void **state)
     assert_int_equal(w.done, WORKS);
 }
 
+static void cancel_it(void *ctx) { loop_timer_cancel(ctx); }
+
+static void no_work(void *ctx) { (void)ctx; }
+
+static void the_last_callbacks_may_still_cancel_timers(void **state)
+{
+    (void)state;
+    loop *l = NULL;
+    bench b = {0};
+    tick never = {&b, 0, 0};
+    loop_timer *t = NULL;
+    assert_int_equal(loop_make(NULL, &l), EDGEPS_OK);
+    assert_int_equal(loop_timer_start(l, 0, on_tick, &never, &t), EDGEPS_OK);
+    assert_int_equal(loop_work(l, no_work, cancel_it, t), EDGEPS_OK);
+    loop_free(l);
+    assert_int_equal(b.fired, 0);
+}
+
 static void raise_it(void *ctx)
 {
     (void)ctx;
@@ -204,6 +222,7 @@ int main(void)
         WITH_LOOP(an_idle_loop_sleeps),
         WITH_LOOP(work_runs_on_one_other_thread),
         cmocka_unit_test(the_end_waits_for_work),
+        cmocka_unit_test(the_last_callbacks_may_still_cancel_timers),
         WITH_LOOP(a_signal_becomes_a_callback_each_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,8 @@ void pump_run(loop *l)
     for (int i = 0; again && i < ROUNDS; i++) {
         wake_ns = LINK_NEVER;
         now_ns = clock_now_ns();
-        again = lane_pass(&l->up, now_ns, &wake_ns);
+        again = timers_fire(l, now_ns, &wake_ns);
+        again |= lane_pass(&l->up, now_ns, &wake_ns);
         again |= lane_pass(&l->down, now_ns, &wake_ns);
         again |= deliver(l);
     }
@@ -58,7 +59,7 @@ static void on_wake(uv_poll_t *poll, int status, int events)
     l->wake_ns = LINK_NEVER;
     while (read(l->wake_fd, &expirations, sizeof expirations) < 0 && errno == EINTR)
         continue;
-    /* The lanes are served before the next sleep, that is, presently. */
+    /* Lanes and timers are served before the next sleep, that is, presently. */
 }
 
 edgeps_err pump_start(loop *l)

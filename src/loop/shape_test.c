@@ -290,6 +290,64 @@ static void delays_of_frames_queued_together_do_not_add_up(void **state)
     assert_int_equal(s.drains[0].bytes, 10080);
 }
 
+/* A shaped loop in a thread of its own sends `frames` of CHUNK bytes over a link with latency. */
+typedef struct far_end {
+    int port;
+    pthread_t thread;
+    int64_t start_ns;
+} far_end;
+
+enum { FAR_FRAMES = 60, LATENCY_NS = 20000000 };
+
+static void *run_far_end(void *ctx)
+{
+    far_end *f = ctx;
+    sender s = {0};
+    assert_int_equal(loop_make(NULL, &s.l), EDGEPS_OK);
+    loop_set_rates(s.l, RATE / 2, INFINITY);
+    assert_int_equal(
+        loop_connect(s.l, "127.0.0.1", f->port, &end_handlers, &s.ends[0], &s.ends[0].c),
+        EDGEPS_OK);
+    conn_shape(s.ends[0].c, INFINITY, INFINITY);
+    f->start_ns = clock_now_ns();
+    for (int i = 0; i < FAR_FRAMES; i++)
+        queue(&s, 0, CHUNK, LATENCY_NS);
+    loop_run(s.l);
+    loop_free(s.l);
+    return NULL;
+}
+
+/* Two senders of half the receiver's rate: up and down links are busy all the time, and what passes
+ * both takes no longer than what passes one. */
+static void links_in_a_row_take_the_time_of_the_slowest(void **state)
+{
+    (void)state;
+    receiver r = {.cap = {INFINITY, INFINITY}};
+    far_end ends[2] = {{0}};
+    int open_ends = 2;
+    loop_listener *listener = NULL;
+    const loop_acceptor acceptor = {accept_shaped, &r};
+    r.accepted.ends = r.ends;
+    assert_int_equal(loop_make(NULL, &r.l), EDGEPS_OK);
+    loop_set_rates(r.l, INFINITY, RATE);
+    assert_int_equal(loop_listen(r.l, "127.0.0.1", 0, &acceptor, NULL, &listener), EDGEPS_OK);
+    for (int i = 0; i < 2; i++) {
+        r.ends[i].l = r.l;
+        r.ends[i].open_ends = &open_ends;
+        ends[i].port = loop_listener_port(listener);
+        pthread_create(&ends[i].thread, NULL, run_far_end, &ends[i]);
+    }
+    loop_run(r.l);
+    int64_t end_ns = clock_now_ns();
+    for (int i = 0; i < 2; i++)
+        pthread_join(ends[i].thread, NULL);
+    loop_free(r.l);
+    int64_t start_ns = ends[0].start_ns < ends[1].start_ns ? ends[0].start_ns : ends[1].start_ns;
+    double bytes = (double)FAR_FRAMES * (CHUNK + 8);
+    assert_int_equal(r.ends[0].frames + r.ends[1].frames, 2 * FAR_FRAMES);
+    expect_near(seconds(end_ns - start_ns), LATENCY_NS * 1e-9 + 2 * bytes / RATE, 0.10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +357,7 @@ int main(void)
         cmocka_unit_test(a_cap_of_one_receiver_does_not_hold_the_other_up),
         cmocka_unit_test(control_connections_pass_by_a_full_link),
         cmocka_unit_test(rates_that_change_apply_to_what_is_on_its_way),
+        cmocka_unit_test(links_in_a_row_take_the_time_of_the_slowest),
         cmocka_unit_test(delays_of_frames_queued_together_do_not_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

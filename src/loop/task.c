@@ -4,9 +4,9 @@
 #include "base/mem.h"
 
 struct loop_timer {
-    uv_timer_t timer; /* first: its `data` frees this */
     void (*fire)(void *ctx);
     void *ctx;
+    bool cancelled;
 };
 
 typedef struct caught_signal {
@@ -22,30 +22,20 @@ typedef struct job_of_work {
     void *ctx;
 } job_of_work;
 
-static void on_timer(uv_timer_t *timer)
-{
-    loop_timer *t = timer->data;
-    uv_close((uv_handle_t *)timer, loop_free_handle);
-    t->fire(t->ctx);
-}
-
 edgeps_err loop_timer_start(loop *l, int64_t delay_ns, void (*fire)(void *ctx), void *ctx,
                             loop_timer **out)
 {
-    const int64_t ns_per_ms = CLOCK_NS_PER_S / 1000;
     if (l->ending)
         return EDGEPS_CANCELLED;
     loop_timer *t = mem_alloc(1, sizeof *t);
     if (!t)
         return EDGEPS_NOMEM;
-    t->fire = fire;
-    t->ctx = ctx;
-    uv_timer_init(&l->uv, &t->timer);
-    t->timer.data = t;
-    uv_update_time(&l->uv);
-    /* libuv's clock has lost its fraction of a millisecond: one more, or it fires early. */
-    uint64_t ms = delay_ns > 0 ? (uint64_t)((delay_ns + ns_per_ms - 1) / ns_per_ms) + 1 : 0;
-    uv_timer_start(&t->timer, on_timer, ms, 0);
+    *t = (loop_timer){.fire = fire, .ctx = ctx};
+    double due_ns = (double)(clock_now_ns() + (delay_ns > 0 ? delay_ns : 0));
+    if (heap_push(&l->timers, due_ns, (uint64_t)(uintptr_t)t) != EDGEPS_OK) {
+        mem_free(t);
+        return EDGEPS_NOMEM;
+    }
     if (out)
         *out = t;
     return EDGEPS_OK;
@@ -54,7 +44,36 @@ edgeps_err loop_timer_start(loop *l, int64_t delay_ns, void (*fire)(void *ctx), 
 void loop_timer_cancel(loop_timer *t)
 {
     if (t)
-        uv_close((uv_handle_t *)&t->timer, loop_free_handle);
+        t->cancelled = true;
+}
+
+static loop_timer *timer_of(const heap_item *item) { return (loop_timer *)(uintptr_t)item->id; }
+
+bool timers_fire(loop *l, int64_t now_ns, int64_t *wake_ns)
+{
+    bool any = false;
+    heap_item first;
+    if (l->ending)
+        return false;
+    while (l->timers.count > 0 && l->timers.items[0].key <= (double)now_ns &&
+           heap_pop(&l->timers, &first)) {
+        loop_timer t = *timer_of(&first);
+        mem_free(timer_of(&first));
+        if (t.cancelled)
+            continue;
+        t.fire(t.ctx);
+        any = true;
+    }
+    if (l->timers.count > 0 && l->timers.items[0].key < (double)*wake_ns)
+        *wake_ns = (int64_t)l->timers.items[0].key;
+    return any;
+}
+
+void timers_drop(loop *l)
+{
+    for (size_t i = 0; i < l->timers.count; i++)
+        mem_free(timer_of(&l->timers.items[i]));
+    heap_free(&l->timers);
 }
 
 static void on_signal(uv_signal_t *handle, int signo)
