@@ -76,8 +76,8 @@ static lane_result serve(lane *l, lane_member *m, int64_t now_ns, int64_t *wake_
         result = l->move(m->owner, bytes, &moved);
         m->turn_bytes -= moved;
         if (limited) {
-            link_spend(&m->cap, moved);
-            link_spend(&l->link, moved);
+            link_spend(&m->cap, moved, now_ns);
+            link_spend(&l->link, moved, now_ns);
         }
     }
     return result;

@@ -19,7 +19,7 @@ static int64_t transfer(link_clock *k, int64_t bytes, int64_t start_ns)
         int64_t ready_ns = link_ready_ns(k, n, now_ns);
         if (ready_ns > now_ns)
             now_ns = ready_ns;
-        link_spend(k, n);
+        link_spend(k, n, now_ns);
         bytes -= n;
     }
     return now_ns;
@@ -49,7 +49,7 @@ static void waking_late_costs_nothing(void **state)
     /* Woken each 20 ms although a quantum passes in 4. */
     for (int i = 0; i < 100; i++, now_ns += 20 * MS) {
         while (link_ready_ns(&k, 4096, now_ns) <= now_ns) {
-            link_spend(&k, 4096);
+            link_spend(&k, 4096, now_ns);
             passed += 4096;
         }
     }
@@ -64,10 +64,29 @@ static void a_lenient_rest_gives_back_one_turn(void **state)
     link_rest(&k, true);
     int64_t now_ns = 1000 * MS, passed = 0;
     while (link_ready_ns(&k, 1000, now_ns) <= now_ns) {
-        link_spend(&k, 1000);
+        link_spend(&k, 1000, now_ns);
         passed += 1000;
     }
     assert_in_range(passed, 4096 + 2000 - 1000, 4096 + 2000);
+}
+
+static void a_short_gap_does_not_end_a_busy_time(void **state)
+{
+    (void)state;
+    link_clock k = {.bytes_per_s = 1e6};
+    int64_t now_ns = 1000 * MS, passed = 0;
+    /* Each 20 ms the process wakes and finds 10 kB; 2 ms later it finds more than it may pass. */
+    for (int i = 0; i < 200; i++, now_ns += i % 2 ? 2 * MS : 18 * MS) {
+        int64_t there = i % 2 ? 100000 : 10000;
+        while (there > 0 && link_ready_ns(&k, 1000, now_ns) <= now_ns) {
+            link_spend(&k, 1000, now_ns);
+            there -= 1000;
+            passed += 1000;
+        }
+        if (there == 0)
+            link_rest(&k, false);
+    }
+    assert_in_range(passed, 1980000, 2000000);
 }
 
 static void rate_zero_passes_nothing_and_recovers(void **state)
@@ -84,7 +103,7 @@ static void no_limit_means_at_once(void **state)
     (void)state;
     link_clock k = {.bytes_per_s = INFINITY};
     assert_true(link_ready_ns(&k, INT64_MAX, 7) == 7);
-    link_spend(&k, INT64_MAX);
+    link_spend(&k, INT64_MAX, 7);
     assert_true(link_ready_ns(&k, 1, 8) == 8);
     assert_false(link_is_limited(&k));
 }
@@ -96,6 +115,7 @@ int main(void)
         cmocka_unit_test(an_idle_link_saves_nothing_up),
         cmocka_unit_test(waking_late_costs_nothing),
         cmocka_unit_test(a_lenient_rest_gives_back_one_turn),
+        cmocka_unit_test(a_short_gap_does_not_end_a_busy_time),
         cmocka_unit_test(rate_zero_passes_nothing_and_recovers),
         cmocka_unit_test(no_limit_means_at_once),
     };
