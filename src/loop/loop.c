@@ -89,7 +89,13 @@ void loop_free(loop *l)
     mem_free(l);
 }
 
-void loop_run(loop *l) { uv_run(&l->uv, UV_RUN_DEFAULT); }
+void loop_run(loop *l)
+{
+    /* Emulated links keep their pace only when this thread is awake in time, also on a machine
+     * whose processors are shared by a whole emulated network. */
+    thread_take_short_turns(true);
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+}
 
 void loop_stop(loop *l) { uv_stop(&l->uv); }
 

@@ -8,6 +8,7 @@
 #include "base/heap.h"
 #include "loop/lane.h"
 #include "loop/loop.h"
+#include "loop/thread_int.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>

@@ -105,6 +105,11 @@ edgeps_err loop_on_signal(loop *l, int signo, void (*caught)(void *ctx, int sign
 static void run_work(uv_work_t *request)
 {
     job_of_work *j = request->data;
+    /* The thread has inherited the loop's short turns. */
+    static _Thread_local bool set_up;
+    if (!set_up)
+        thread_take_short_turns(false);
+    set_up = true;
     j->work(j->ctx);
 }
 
