@@ -37,7 +37,8 @@ static void on_event(uv_poll_t *poll, int status, int events)
     }
     if (status < 0) {
         /* libuv has stopped polling; the socket itself knows the reason. */
-        receive_rest(c);
+        c->interest = 0;
+        receive_rest(c, "the connection broke");
         return;
     }
     if (events & UV_WRITABLE) {

@@ -1,9 +1,11 @@
 #include "loop/test_end.h"
 
+#include "base/log.h"
 #include "base/rng.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #define FRAMES 400
 
@@ -301,7 +303,7 @@ static void closing_gives_each_queued_frame_its_sent_once(void **state)
     close(fd);
 }
 
-static void a_peer_that_vanishes_fails_what_is_queued(void **state)
+static void a_peer_that_vanishes_fails_what_is_queued_but_its_last_word_is_heard(void **state)
 {
     pair *p = *state;
     int port = 0;
@@ -311,15 +313,73 @@ static void a_peer_that_vanishes_fails_what_is_queued(void **state)
                      EDGEPS_OK);
     for (int i = 0; i < 20; i++)
         assert_int_equal(end_send(&p->client, payload, END_MAX_BYTES, 0), EDGEPS_OK);
+    p->client.stop_at_open = 1;
+    loop_run(p->l);
     int fd = accept(listening, NULL, NULL);
+    static const uint64_t last_word[2] = {8, 1};
+    assert_true(plain_write(fd, last_word, sizeof last_word));
     struct linger reset = {.l_onoff = 1, .l_linger = 0};
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
     close(fd);
     run_until_closed(p, 1);
     assert_int_equal(p->client.close_err, EDGEPS_IO);
+    assert_int_equal(p->client.frames, 1);
     assert_int_equal(p->client.sent_ok + p->client.sent_failed, 20);
     mem_free(payload);
     close(listening);
+}
+
+static void speaks_version_six_of_the_internet_protocol(void **state)
+{
+    pair *p = *state;
+    loop_listener *listener = NULL;
+    const loop_acceptor acceptor = {end_accept, &p->accepted};
+    char wanted[50];
+    if (loop_listen(p->l, "::1", 0, &acceptor, NULL, &listener) != EDGEPS_OK) {
+        print_message("no address of version 6 here\n");
+        skip();
+    }
+    int port = loop_listener_port(listener);
+    assert_int_equal(loop_connect(p->l, "::1", port, &end_handlers, &p->client, &p->client.c),
+                     EDGEPS_OK);
+    snprintf(wanted, sizeof wanted, "[::1]:%d", port);
+    assert_string_equal(conn_peer_text(p->client.c), wanted);
+    p->server[0].stop_at_frames = 1;
+    assert_int_equal(end_send(&p->client, "six", 3, 0), EDGEPS_OK);
+    loop_run(p->l);
+    assert_int_equal(p->server[0].bytes, 3);
+}
+
+/* The limit leaves no descriptor for the accepted side; the loop drops the connection and sleeps.
+ */
+static void out_of_descriptors_drops_the_connection_and_lives_on(void **state)
+{
+    pair *p = *state;
+    struct rlimit before, low;
+    char byte;
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    to.sin_port = htons((uint16_t)loop_listener_port(p->listener));
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    getrlimit(RLIMIT_NOFILE, &before);
+    low = before;
+    low.rlim_cur = (rlim_t)fd + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof to), 0);
+    assert_int_equal(loop_timer_start(p->l, 20000000, (void (*)(void *))loop_stop, p->l, NULL),
+                     EDGEPS_OK);
+    log_set_level(LOG_ERROR);
+    loop_run(p->l);
+    log_set_level(LOG_WARNING);
+    setrlimit(RLIMIT_NOFILE, &before);
+    assert_int_equal(p->accepted.count, 0);
+    assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), 0);
+    close(fd);
+    connect_client(p);
+    p->server[0].stop_at_frames = 1;
+    assert_int_equal(end_send(&p->client, "on", 2, 0), EDGEPS_OK);
+    loop_run(p->l);
+    assert_int_equal(p->server[0].bytes, 2);
 }
 
 static void a_closed_connection_takes_no_more_frames(void **state)
@@ -372,7 +432,9 @@ int main(void)
         WITH_PAIR(a_port_in_use_is_refused_in_one_line),
         WITH_PAIR(listens_on_the_given_address_only),
         WITH_PAIR(closing_gives_each_queued_frame_its_sent_once),
-        WITH_PAIR(a_peer_that_vanishes_fails_what_is_queued),
+        WITH_PAIR(a_peer_that_vanishes_fails_what_is_queued_but_its_last_word_is_heard),
+        WITH_PAIR(speaks_version_six_of_the_internet_protocol),
+        WITH_PAIR(out_of_descriptors_drops_the_connection_and_lives_on),
         WITH_PAIR(a_closed_connection_takes_no_more_frames),
         cmocka_unit_test(the_end_of_the_loop_gives_the_last_callbacks),
     };

@@ -125,7 +125,8 @@ void send_deliver(struct out_queue *queue, edgeps_err err);
 int64_t receive_wants(conn *c, int64_t now_ns, int64_t *wake_ns);
 lane_result receive_move(conn *c, int64_t limit, int64_t *moved);
 void receive_ready(conn *c);
-void receive_rest(conn *c); /* what came before the connection broke, and then its end */
+/* What came before the connection broke, often the peer's last word, and then its end. */
+void receive_rest(conn *c, const char *reason);
 
 /* task.c. The timers that are due; true when one fired. Lowers `*wake_ns` to the next one. */
 bool timers_fire(loop *l, int64_t now_ns, int64_t *wake_ns);

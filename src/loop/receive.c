@@ -142,9 +142,8 @@ void receive_ready(conn *c)
     }
 }
 
-void receive_rest(conn *c)
+void receive_rest(conn *c, const char *reason)
 {
-    c->interest = 0;
     receive_free(c, INT64_MAX);
-    conn_fail(c, EDGEPS_IO, "the connection broke");
+    conn_fail(c, EDGEPS_IO, "%s", reason);
 }

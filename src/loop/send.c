@@ -110,7 +110,7 @@ lane_result send_move(conn *c, int64_t limit, int64_t *moved)
         n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (n < 0 && errno == EINTR);
     if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-        conn_fail(c, EDGEPS_IO, "%s", address_errno_text(errno));
+        receive_rest(c, address_errno_text(errno));
         return LANE_EMPTY;
     }
     *moved = n > 0 ? n : 0;

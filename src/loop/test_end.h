@@ -28,7 +28,7 @@ typedef struct end {
     edgeps_err open_err, close_err;
     char close_text[256];
     void *buffer; /* of the payload at hand */
-    int stop_at_frames;
+    int stop_at_frames, stop_at_open;
     int *open_ends; /* the loop stops when this many ends have been closed; may be NULL */
     void (*on_frame)(struct end *e, const uint8_t *header, void *payload);
 } end;
@@ -50,6 +50,8 @@ static inline void end_opened(void *ctx, conn *c, edgeps_err err)
     assert_ptr_equal(c, e->c);
     e->opened++;
     e->open_err = err;
+    if (e->stop_at_open)
+        loop_stop(e->l);
 }
 
 static inline void *end_payload_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)

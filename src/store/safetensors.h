@@ -54,7 +54,8 @@ const char *safetensors_note_text(const safetensors *s, const char *key);
  * mem_free. EDGEPS_NOMEM. */
 edgeps_err safetensors_header(const safetensors *s, uint8_t **header, size_t *count);
 
-/* Makes the file `path`, or replaces its contents, and syncs it; after a failure it is not whole. */
+/* Makes the file `path`, or replaces its contents, and syncs it; after a failure it is not whole.
+ */
 edgeps_err safetensors_write(const char *path, const safetensors *s, edgeps_diag *diag);
 
 #endif
