@@ -34,7 +34,9 @@ static void beat(void *ctx)
 
 static void measure(agent *a)
 {
-    message_measured m = {.free_bytes = store_offered_bytes(a->store), .sum_s = a->sum_s};
+    message_measured m = {.port = (uint32_t)loop_listener_port(a->listener),
+                          .free_bytes = store_offered_bytes(a->store),
+                          .sum_s = a->sum_s};
     if (a->computed_s > 0)
         m.samples_per_s = (double)a->computed_samples / a->computed_s;
     a->sum_s = a->computed_s = 0;
@@ -58,9 +60,9 @@ static edgeps_err settle(agent *a)
         err = trainer_make(a->loop, s, a->diag, &a->trainer);
     if (!err && roles_make(a))
         err = diag_fail(a->diag, EDGEPS_NOMEM, "no memory for the roles");
-    if (!err && s->emulate)
+    if (!err && s->emulate) /* before any connection: windows cannot shrink later */
         loop_set_rates(a->loop, s->up_bytes_per_s, s->down_bytes_per_s);
-    return err;
+    return err ? err : edges_listen(a);
 }
 
 /* The coordinator learns why an agent cannot go on before the connection ends. */
@@ -237,8 +239,7 @@ static void control_opened(void *ctx, conn *c, edgeps_err err)
     if (err)
         return;
     wire_writer w = {0};
-    message_hello hello = {.name = a->options->name,
-                           .port = (uint32_t)loop_listener_port(a->listener)};
+    message_hello hello = {.name = a->options->name};
     message_put_hello(&w, &hello);
     agent_report(a, MESSAGE_HELLO, 0, 0, &w);
 }
@@ -292,8 +293,6 @@ edgeps_err agent_run(const agent_options *options, edgeps_diag *diag)
         a.wishes[k].parent = PROTO_NO_NODE;
     log_set_name(options->name);
     edgeps_err err = loop_make(diag, &a.loop);
-    if (!err)
-        err = edges_listen(&a);
     if (!err)
         err = join(&a);
     if (!err) {

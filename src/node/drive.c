@@ -17,7 +17,7 @@ static void announce(host *h, const coordinator_effect *effect)
         return;
     }
     for (size_t i = 0; i < n; i++)
-        m.port[i] = h->of_node[i] ? h->of_node[i]->port : 0;
+        m.port[i] = h->of_node[i] ? h->of_node[i]->last.port : 0;
     for (size_t i = 0; i < n; i++) {
         wire_writer w = {0};
         message_put_plan(&w, &m);

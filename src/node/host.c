@@ -123,7 +123,6 @@ static bool hello(host *h, member *m, const void *payload, uint64_t bytes)
         return false;
     }
     m->node = node;
-    m->port = hello.port;
     h->of_node[node] = m;
     welcome(h, (size_t)node);
     return true;

@@ -27,7 +27,6 @@ typedef struct member {
     int64_t node; /* -1: has not said who it is */
     conn *conn;   /* NULL: gone, or not here yet */
     uint8_t *payload;
-    uint32_t port;
     bool welcomed;
     bool measured; /* has answered the measurement under way */
     message_measured last;

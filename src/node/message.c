@@ -2,18 +2,13 @@
 
 #include "base/mem.h"
 
-void message_put_hello(wire_writer *w, const message_hello *m)
-{
-    wire_put_text(w, m->name);
-    wire_put_u32(w, m->port);
-}
+void message_put_hello(wire_writer *w, const message_hello *m) { wire_put_text(w, m->name); }
 
 bool message_get_hello(const void *bytes, size_t count, message_hello *m)
 {
     wire_reader r = wire_reader_make(bytes, count);
     m->name = wire_get_text(&r);
-    m->port = wire_get_u32(&r);
-    return wire_reader_done(&r) && m->port > 0 && m->port < 65536;
+    return wire_reader_done(&r);
 }
 
 void message_put_welcome(wire_writer *w, const message_welcome *m)
@@ -160,6 +155,7 @@ bool message_get_done(const void *bytes, size_t count, message_done *m)
 
 void message_put_measured(wire_writer *w, const message_measured *m)
 {
+    wire_put_u32(w, m->port);
     wire_put_i64(w, m->free_bytes);
     wire_put_f64(w, m->samples_per_s);
     wire_put_f64(w, m->sum_s);
@@ -168,10 +164,11 @@ void message_put_measured(wire_writer *w, const message_measured *m)
 bool message_get_measured(const void *bytes, size_t count, message_measured *m)
 {
     wire_reader r = wire_reader_make(bytes, count);
+    m->port = wire_get_u32(&r);
     m->free_bytes = wire_get_i64(&r);
     m->samples_per_s = wire_get_f64(&r);
     m->sum_s = wire_get_f64(&r);
-    return wire_reader_done(&r);
+    return wire_reader_done(&r) && m->port > 0 && m->port < 65536;
 }
 
 void message_put_moved(wire_writer *w, const message_moved *m)

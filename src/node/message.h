@@ -48,7 +48,6 @@ typedef enum message_role { MESSAGE_LOCAL, MESSAGE_GLOBAL } message_role;
 
 typedef struct message_hello {
     const char *name;
-    uint32_t port; /* where the agent's data plane listens */
 } message_hello;
 
 /* All an agent must know; the job's sizes come from model and transfer as in job.h. */
@@ -99,6 +98,7 @@ typedef struct message_done {
 } message_done;
 
 typedef struct message_measured {
+    uint32_t port; /* where the agent's data plane listens */
     int64_t free_bytes;
     double samples_per_s; /* 0: has not computed since the last time */
     double sum_s;         /* additions and updates of its servers since the last time */

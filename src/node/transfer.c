@@ -27,6 +27,13 @@ static void checkpoint_dir(const host *h, char *dir, size_t size)
     snprintf(dir, size, "%s/checkpoints", h->options->out_dir);
 }
 
+static void initialise(host *h)
+{
+    nn_kind kind;
+    if (!nn_kind_of(h->options->job.model, NULL, &kind))
+        nn_initialise(kind, h->options->seed, h->saved.parameters);
+}
+
 static edgeps_err load(host *h)
 {
     const job *j = &h->options->job;
@@ -36,6 +43,10 @@ static edgeps_err load(host *h)
     edgeps_err err = checkpoint_load_newest(dir, h->diag, &cp);
     if (err)
         return err;
+    if (!cp.parameters) { /* interrupted before the first one: from the beginning */
+        initialise(h);
+        return EDGEPS_OK;
+    }
     if (cp.parameter_count != j->parameter_count || strcmp(cp.model, j->model) != 0) {
         err = diag_fail(h->diag, EDGEPS_FORMAT,
                         "%s: the checkpoint is of model %s with %lld "
@@ -66,7 +77,7 @@ edgeps_err transfer_make(host *h)
     if (h->options->resume)
         err = load(h);
     else
-        nn_initialise(kind, h->options->seed, h->saved.parameters);
+        initialise(h);
     for (int64_t k = 0; k < job_chunk_count(j); k++)
         h->saved.versions[k] = h->saved.round;
     return err;
@@ -121,7 +132,7 @@ void transfer_move(host *h, size_t index)
     message_put_move(&w, &(message_move){.role = (uint8_t)(m->role == ADAPT_GLOBAL ? MESSAGE_GLOBAL
                                                                                    : MESSAGE_LOCAL),
                                          .node = (uint32_t)m->to,
-                                         .port = h->of_node[m->to]->port,
+                                         .port = h->of_node[m->to]->last.port,
                                          .children = children_of(&h->planning.plan, m)});
     host_send(h, (size_t)m->from, MESSAGE_MOVE, generation, 0, &w);
 }

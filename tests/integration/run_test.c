@@ -1,0 +1,292 @@
+/* `edgeps run` as a user meets it: real processes, real sockets, a synthetic data set. */
+#include "integration/command.h"
+
+#include "base/clock.h"
+#include "nn/synthetic.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[64], data[96], out[96], network[96];
+
+static void path_in(char path[96], const char *name) { snprintf(path, 96, "%s/%s", dir, name); }
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder_make(dir);
+    path_in(data, "data");
+    path_in(out, "run");
+    path_in(network, "network.json");
+    assert_int_equal(mkdir(data, 0700), 0);
+    assert_int_equal(nn_synthetic_write(data, 2000, 500, 7, NULL), EDGEPS_OK);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove(dir);
+    return 0;
+}
+
+/* Four nodes; b is the best connected one and so becomes the global server. */
+static void write_network(const char *scenario)
+{
+    FILE *file = fopen(network, "we");
+    assert_non_null(file);
+    fputs("{\"edgeps\": \"network/1\", \"name\": \"four\", \"nodes\": [\n", file);
+    for (int i = 0; i < 4; i++)
+        fprintf(file,
+                "%s{\"name\": \"%c\", \"up\": \"%d Mbit/s\", \"down\": \"%d Mbit/s\","
+                " \"compute\": \"20000 samples/s\", \"free\": \"16 MiB\"}",
+                i ? ",\n" : "", 'a' + i, i == 1 ? 2000 : 600, i == 1 ? 2000 : 600);
+    fprintf(file, "],\n \"scenario\": [%s]}\n", scenario);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void run(command *c, const char *const *more)
+{
+    const char *arguments[32] = {"run",          network, "--model", "mlp", "--data",   data,
+                                 "--out",        out,     "--batch", "25",  "--epochs", "3",
+                                 "--max-locals", "2"};
+    size_t count = 14;
+    while (*more)
+        arguments[count++] = *more++;
+    arguments[count] = NULL;
+    command_start(c, arguments);
+}
+
+static void expect(const command *c, const char *words)
+{
+    if (!strstr(c->text, words))
+        fail_msg("'%s' is not in:\n%s", words, c->text);
+}
+
+static void expect_status(const command *c, int status)
+{
+    if (c->status != status)
+        fail_msg("status %d, not %d:\n%s", c->status, status, c->text);
+}
+
+static void expect_epochs(const command *c, int epochs)
+{
+    char words[32];
+    snprintf(words, sizeof words, "%d of %d in", epochs, epochs);
+    expect(c, words);
+}
+
+/* No process of the run is left. */
+static void expect_nobody_left(const command *c) { assert_int_equal(kill(-c->pid, 0), -1); }
+
+static void expect_file(const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", out, name);
+    if (access(path, F_OK))
+        fail_msg("%s is missing", path);
+}
+
+static void trains_and_leaves_events_plans_checkpoints_and_the_model(void **state)
+{
+    (void)state;
+    command c;
+    write_network("");
+    run(&c, (const char *const[]){NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect_epochs(&c, 3);
+    expect_nobody_left(&c);
+    expect_file("events.jsonl");
+    expect_file("plans/plan-1.json");
+    expect_file("checkpoints");
+    expect_file("model.safetensors");
+    command again;
+    command_run(&again, (const char *const[]){"report", out, NULL});
+    expect_status(&again, 0);
+    expect_epochs(&again, 3);
+}
+
+static void prints_events_as_json_lines(void **state)
+{
+    (void)state;
+    command c;
+    write_network("");
+    run(&c, (const char *const[]){"--json", "--rates", "off", NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect(&c, "\"event\":\"start\"");
+    expect(&c, "\"event\":\"epoch\"");
+    expect(&c, "\"accuracy\":");
+}
+
+static void a_killed_worker_is_left_out_and_the_epochs_are_all_there(void **state)
+{
+    (void)state;
+    command c;
+    write_network("{\"epoch\": 2, \"node\": \"d\", \"kill\": true}");
+    run(&c, (const char *const[]){NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect(&c, "lost d: dead");
+    expect(&c, "d is gone");
+    expect_epochs(&c, 3);
+    expect_nobody_left(&c);
+}
+
+static void a_killed_global_server_costs_its_epoch_and_no_more(void **state)
+{
+    (void)state;
+    command c;
+    write_network("{\"epoch\": 2, \"node\": \"b\", \"kill\": true}");
+    run(&c, (const char *const[]){NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect(&c, "global server b;");
+    expect(&c, "lost b: dead");
+    expect(&c, "from the checkpoint");
+    expect_epochs(&c, 3);
+    expect_nobody_left(&c);
+}
+
+static void a_stopped_node_is_left_out_when_it_stays_silent(void **state)
+{
+    (void)state;
+    command c;
+    write_network("{\"epoch\": 2, \"node\": \"c\", \"stop\": true}");
+    run(&c, (const char *const[]){"--silent", "1.5", NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect(&c, "lost c: silent: not heard for 1.5 s");
+    expect_epochs(&c, 3);
+    expect_nobody_left(&c);
+}
+
+static void an_interrupted_run_ends_at_once_and_is_resumed(void **state)
+{
+    (void)state;
+    command c, again;
+    write_network("");
+    run(&c, (const char *const[]){"--epochs", "200", NULL});
+    assert_true(command_await(&c, "\n    2 "));
+    int64_t interrupted_ns = clock_now_ns();
+    kill(-c.pid, SIGINT); /* as a terminal does: to the whole group */
+    command_finish(&c);
+    int64_t took_ns = clock_now_ns() - interrupted_ns;
+    expect_status(&c, 130);
+    expect(&c, "edgeps run --resume");
+    expect_nobody_left(&c);
+    if (took_ns > 2 * INT64_C(1000000000))
+        fail_msg("the end took %.3f s", (double)took_ns * 1e-9);
+    command_run(&again, (const char *const[]){"run", "--resume", out, "--epochs", "4", NULL});
+    expect_status(&again, 0);
+    expect(&again, "all epochs are done");
+    expect_file("model.safetensors");
+}
+
+static void with_adjusting_off_it_says_what_would_happen_and_why(void **state)
+{
+    (void)state;
+    command c;
+    write_network("{\"epoch\": 2, \"node\": \"b\", \"free\": \"100 KiB\"}");
+    run(&c, (const char *const[]){"--adjust", "off", NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect(&c, "storage of b");
+    expect_epochs(&c, 3);
+}
+
+static void servers_move_when_storage_falls(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"adjust", "replan"};
+    for (int k = 0; k < 2; k++) {
+        command c;
+        write_network("{\"epoch\": 2, \"node\": \"b\", \"free\": \"100 KiB\"}");
+        run(&c, (const char *const[]){"--adjust", modes[k], "--force", NULL});
+        command_finish(&c);
+        expect_status(&c, 0);
+        expect(&c, "moved the global server b -> ");
+        expect_epochs(&c, 3);
+    }
+}
+
+static void refuses(const char *const *arguments, int status, const char *words)
+{
+    command c;
+    command_run(&c, arguments);
+    expect_status(&c, status);
+    expect(&c, words);
+    const char *end = strchr(c.text, '\n');
+    if (!end || end[1])
+        fail_msg("not one line: %s", c.text);
+}
+
+static void bad_input_is_refused_in_one_line(void **state)
+{
+    (void)state;
+    char missing[96], damaged[192];
+    write_network("");
+    path_in(missing, "nothing");
+    refuses((const char *const[]){"run", NULL}, 2, "no network file given");
+    refuses((const char *const[]){"run", missing, NULL}, 2, "cannot be read: No such file");
+    refuses((const char *const[]){"run", network, "--data", missing, "--out", out, NULL}, 2,
+            "train-images-idx3-ubyte: cannot be read");
+    refuses((const char *const[]){"run", network, "--model", "gpt", "--data", data, NULL}, 2,
+            "model 'gpt' is not known");
+    refuses((const char *const[]){"run", network, "--epochs", "none", "--data", data, NULL}, 2,
+            "--epochs: 'none' is not a whole number");
+    refuses((const char *const[]){"run", network, "--split", "dirichlet:x", "--data", data, NULL},
+            2, "--split: 'x' is not a number");
+    refuses((const char *const[]){"run", network, "--adjust", "maybe", "--data", data, NULL}, 2,
+            "--adjust: 'maybe' is none of: off, replan, adjust");
+    refuses((const char *const[]){"run", "--resume", missing, NULL}, 2,
+            "holds no run to go on with");
+    snprintf(damaged, sizeof damaged, "%s/t10k-labels-idx1-ubyte", data);
+    assert_int_equal(truncate(damaged, 100), 0);
+    refuses((const char *const[]){"run", network, "--data", data, "--out", out, NULL}, 2,
+            "t10k-labels-idx1-ubyte: byte 4: says 500 items");
+}
+
+static void an_earlier_run_is_not_overwritten_unasked(void **state)
+{
+    (void)state;
+    command c;
+    write_network("");
+    run(&c, (const char *const[]){"--rates", "off", "--epochs", "1", NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    run(&c, (const char *const[]){"--rates", "off", "--epochs", "1", NULL});
+    command_finish(&c);
+    expect_status(&c, 2);
+    expect(&c, "holds an earlier run");
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(trains_and_leaves_events_plans_checkpoints_and_the_model),
+        UNIT(prints_events_as_json_lines),
+        UNIT(a_killed_worker_is_left_out_and_the_epochs_are_all_there),
+        UNIT(a_killed_global_server_costs_its_epoch_and_no_more),
+        UNIT(a_stopped_node_is_left_out_when_it_stays_silent),
+        UNIT(an_interrupted_run_ends_at_once_and_is_resumed),
+        UNIT(with_adjusting_off_it_says_what_would_happen_and_why),
+        UNIT(servers_move_when_storage_falls),
+        UNIT(bad_input_is_refused_in_one_line),
+        UNIT(an_earlier_run_is_not_overwritten_unasked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
