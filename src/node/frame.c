@@ -1,6 +1,9 @@
 #include "node/frame.h"
 
 #include "base/mem.h"
+#include "job/job.h"
+
+_Static_assert(JOB_FRAME_BYTES == WIRE_HEADER_BYTES, "the planner counts other headers");
 
 static edgeps_err payload_bytes(void *ctx, const uint8_t *header, uint64_t *bytes,
                                 edgeps_diag *diag)
