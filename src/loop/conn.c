@@ -103,8 +103,7 @@ void conn_fail(conn *c, edgeps_err err, const char *format, ...)
     if (c->polled)
         uv_poll_stop(&c->poll);
     if (c->fd >= 0)
-        close(c->fd);
-    c->fd = -1;
+        shutdown(c->fd, SHUT_RDWR);
     TAILQ_REMOVE(&c->owner->conns, c, siblings);
     TAILQ_INSERT_TAIL(&c->owner->closing, c, siblings);
 }
@@ -117,10 +116,14 @@ void conn_deliver_end(conn *c)
     send_deliver(&c->out, c->fate ? c->fate : EDGEPS_CANCELLED);
     if (c->attached)
         c->handlers.closed(c->ctx, c, c->fate, c->fate_text);
+    /* uv_close takes the descriptor out of epoll: its number must not be another's by then. */
+    int fd = c->fd;
     if (c->polled)
         uv_close((uv_handle_t *)&c->poll, loop_free_handle);
     else
         mem_free(c);
+    if (fd >= 0)
+        close(fd);
 }
 
 void conn_attach(conn *c, const loop_handlers *handlers, void *ctx)

@@ -113,9 +113,8 @@ void loop_listener_close(loop_listener *listener)
 {
     if (!listener)
         return;
-    uv_poll_stop(&listener->poll);
-    close(listener->fd);
-    listener->fd = -1;
     TAILQ_REMOVE(&listener->owner->listeners, listener, siblings);
     uv_close((uv_handle_t *)&listener->poll, loop_free_handle);
+    close(listener->fd); /* not before: uv_close takes it out of epoll */
+    listener->fd = -1;
 }
