@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""Compares the gradients of src/nn with PyTorch's, for the same weights and batch.
+
+usage: nn_pytorch.py NN_DUMP   (the program built from nn_dump.c)
+Ends with status 1 when a gradient or loss differs by more than 1e-5, relative.
+"""
+import struct
+import subprocess
+import sys
+
+import torch
+from torch import nn
+
+TOLERANCE = 1e-5
+
+
+def lenet5():
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+        nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
+
+
+def mlp():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
+class Reader:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def floats(self, count):
+        part = torch.frombuffer(bytearray(self.data[self.at:self.at + 4 * count]), dtype=torch.float32)
+        self.at += 4 * count
+        return part
+
+    def raw(self, form):
+        values = struct.unpack_from(form, self.data, self.at)
+        self.at += struct.calcsize(form)
+        return values
+
+
+def reference(model, parameters, images, labels):
+    nn.utils.vector_to_parameters(parameters.clone(), model.parameters())
+    loss = nn.functional.cross_entropy(model(images), labels, reduction="sum")
+    model.zero_grad()
+    loss.backward()
+    return loss.item(), torch.cat([p.grad.reshape(-1) for p in model.parameters()])
+
+
+def compare(dump, name, model, batch, seed):
+    data = subprocess.run([dump, name, str(batch), str(seed)], check=True, capture_output=True).stdout
+    read = Reader(data)
+    count, batch = read.raw("<II")
+    parameters = read.floats(count)
+    images = read.floats(batch * 784).reshape(batch, 1, 28, 28)
+    labels = torch.tensor(read.raw(f"<{batch}B"))
+    loss, gradient = reference(model, parameters, images, labels)
+    good = True
+    for backend in ("ref", "dnnl"):
+        (own_loss,) = read.raw("<d")
+        own = read.floats(count)
+        off = ((own - gradient).norm() / gradient.norm()).item()
+        off_loss = abs(own_loss - loss) / loss
+        fits = off <= TOLERANCE and off_loss <= TOLERANCE
+        good = good and fits
+        print(f"{name:7} batch {batch:3} {backend:5} gradient {off:.1e} loss {off_loss:.1e}",
+              "" if fits else "  TOO FAR")
+    return good
+
+
+def main():
+    torch.set_num_threads(1)
+    results = [compare(sys.argv[1], name, make(), batch, seed)
+               for name, make in (("lenet5", lenet5), ("mlp", mlp))
+               for batch, seed in ((1, 1), (7, 2), (64, 3))]
+    sys.exit(0 if all(results) else 1)
+
+
+if __name__ == "__main__":
+    main()
