@@ -288,7 +288,7 @@ static edgeps_err visit_candidates(approx *a, place_result *r)
     edgeps_err err = place_candidates(&a->times, &list, &count);
     if (err)
         return err;
-    err = place_raise_bounds(&a->times, list, count);
+    err = place_raise_bounds(&a->times, a->watch, list, count);
     for (; !err && c < count && list[c].bound_s < a->best.round_s && a->lp_us < LP_US; c++) {
         if (!place_watch_go_on(a->watch, (double)c / (double)count))
             break;

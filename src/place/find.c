@@ -9,7 +9,12 @@
 
 #include <string.h>
 
-#define SEARCH_STEPS 20000
+/* Enough for every set of open servers of so many nodes ... */
+#define SMALL_NODES 14
+#define SMALL_STEPS 20000
+/* ... beyond that, flows over so many pairs in all, and at least a few. */
+#define STEP_WORK 4000000
+#define LEAST_STEPS 100
 
 typedef struct level {
     uint32_t *options; /* servers to try here, best first */
@@ -28,6 +33,7 @@ typedef struct search {
     level *levels; /* locals + 1 */
     uint32_t *option_pool;
     size_t steps;
+    size_t most_steps;
 } search;
 
 static void search_free(search *s)
@@ -43,7 +49,10 @@ static edgeps_err search_make(const place_ground *gr, size_t global, const doubl
                               search *out)
 {
     size_t depth = (size_t)gr->fan[global] + 1;
-    search s = {.gr = gr, .global = global, .prefer = prefer};
+    size_t pairs = gr->count * gr->worker_count;
+    search s = {.gr = gr, .global = global, .prefer = prefer, .most_steps = SMALL_STEPS};
+    if (gr->count > SMALL_NODES)
+        s.most_steps = STEP_WORK / pairs + LEAST_STEPS;
     edgeps_err err = place_match_make(gr, &s.match);
     s.cap = mem_alloc(gr->count, sizeof *s.cap);
     s.closed = mem_alloc(gr->count, sizeof *s.closed);
@@ -112,10 +121,36 @@ static bool all_served(search *s)
     return place_match_run(&s->match, NULL, 0, s->cap) == s->gr->worker_count;
 }
 
+/* Could the roomiest servers hold all workers if every path existed? Says no at once where storage
+ * alone decides. */
+static bool enough_room(search *s, int32_t locals)
+{
+    int64_t places = 0;
+    memset(s->closed, 0, s->gr->count * sizeof *s->closed);
+    for (int32_t k = 0; k < locals && places < (int64_t)s->gr->worker_count; k++) {
+        size_t best = 0;
+        int32_t best_room = 0;
+        for (size_t j = 0; j < s->gr->count; j++) {
+            int32_t room = s->closed[j] ? 0 : place_room(s->gr, s->global, locals, j);
+            if (room > best_room && place_joins(s->gr, s->global, j)) {
+                best = j;
+                best_room = room;
+            }
+        }
+        s->closed[best] = true;
+        places += best_room;
+        if (best_room == 0)
+            break;
+    }
+    return places >= (int64_t)s->gr->worker_count;
+}
+
 /* Searches with room for exactly `locals` local servers at the global server. */
 static place_found run_search(search *s, int32_t locals)
 {
     size_t depth = 0;
+    if (!enough_room(s, locals))
+        return PLACE_NONE;
     s->locals = locals;
     s->steps = 0;
     memset(s->cap, 0, s->gr->count * sizeof *s->cap);
@@ -135,7 +170,7 @@ static place_found run_search(search *s, int32_t locals)
         s->cap[server] = place_room(s->gr, s->global, locals, server);
         if (all_served(s))
             return PLACE_FOUND;
-        if (s->steps > SEARCH_STEPS)
+        if (s->steps > s->most_steps)
             return PLACE_GAVE_UP;
         enter_level(s, ++depth);
     }

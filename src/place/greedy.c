@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MOST_EXACT_NODES 30 /* up to which the exact time of a single chunk is cheap */
+#define TRIALS_PER_LOOK 16  /* between two looks at the clock */
 #define GREEDY_US 3000000   /* about the time for all candidates, by a count; the first is free */
 
 typedef struct greedy {
@@ -121,11 +122,14 @@ static edgeps_err judge(greedy *s, int32_t locals, score *out)
 }
 
 /* Finds the server whose opening helps most; PLAN_NONE when none improves on *now. */
-static edgeps_err best_addition(greedy *s, int32_t locals, score *now, int32_t *server)
+static edgeps_err best_addition(greedy *s, place_watch *w, int32_t locals, score *now,
+                                int32_t *server)
 {
     *server = PLAN_NONE;
     for (size_t j = 0; j < s->gr->count; j++) {
         score one;
+        if (j % TRIALS_PER_LOOK == TRIALS_PER_LOOK - 1 && !place_watch_go_on(w, 0))
+            return EDGEPS_OK;
         if (s->open[j] || !place_joins(s->gr, s->view->global, j) ||
             place_room(s->gr, s->view->global, locals, j) < 1)
             continue;
@@ -151,7 +155,7 @@ static edgeps_err grow(greedy *s, place_watch *w)
     for (int32_t k = 1; k <= gr->fan[s->view->global] && !w->stopped; k++) {
         int32_t server;
         double round_s;
-        edgeps_err err = best_addition(s, k, &now, &server);
+        edgeps_err err = best_addition(s, w, k, &now, &server);
         if (err || server == PLAN_NONE)
             return err;
         s->open[server] = true;

@@ -61,7 +61,7 @@ static edgeps_err polish_result(const place_ground *gr, const place_options *o, 
     return err;
 }
 
-static edgeps_err fill_bound(const place_ground *gr, place_result *r)
+static edgeps_err fill_bound(const place_ground *gr, place_watch *w, place_result *r)
 {
     place_times t;
     place_candidate *list = NULL;
@@ -71,7 +71,7 @@ static edgeps_err fill_bound(const place_ground *gr, place_result *r)
         return err;
     err = place_candidates(&t, &list, &count);
     if (!err)
-        err = place_raise_bounds(&t, list, count);
+        err = place_raise_bounds(&t, w, list, count);
     if (!err && count > 0)
         r->lower_bound_s = list[0].bound_s;
     mem_free(list);
@@ -155,7 +155,7 @@ static edgeps_err finish(const place_ground *gr, const place_options *o, place_w
     if (!err && plan_check(&r->plan, gr->p, diag) != EDGEPS_OK)
         return diag_wrap(diag, EDGEPS_INTERNAL, "placement made a plan that breaks a constraint");
     if (!err && r->lower_bound_s <= 0)
-        err = fill_bound(gr, r);
+        err = fill_bound(gr, w, r);
     if (!err)
         err = explain_global(gr->p, o->no_polish, r);
     if (err)

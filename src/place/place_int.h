@@ -172,8 +172,10 @@ typedef struct place_threshold {
 
 /* Raises the bounds of all candidates by what the first stage, workers and local servers, needs
  * with k local servers whichever the global server is: R1(k), found once by threshold search and
- * combined with each candidate's own limits. Sorts them again. */
-edgeps_err place_raise_bounds(const place_times *t, place_candidate *list, size_t count);
+ * combined with each candidate's own limits. Sorts them again. Ends early when `w` says so, and
+ * leaves very large problems alone. */
+edgeps_err place_raise_bounds(const place_times *t, place_watch *w, place_candidate *list,
+                              size_t count);
 
 /* Where and how hard to search. */
 typedef struct place_hunt {

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The LPs of larger problems take longer than the rest of a placement. */
+#define MOST_PROFILED_NODES 400
 /* Larger problems ask for the most local servers only: R1 is least there. */
 #define MOST_SEARCHED_NODES 200
 
@@ -96,12 +98,15 @@ static edgeps_err raise_bound(profile *f, double *fan, place_candidate *c)
     return err;
 }
 
-edgeps_err place_raise_bounds(const place_times *t, place_candidate *list, size_t count)
+edgeps_err place_raise_bounds(const place_times *t, place_watch *w, place_candidate *list,
+                              size_t count)
 {
+    if (t->gr->count > MOST_PROFILED_NODES)
+        return EDGEPS_OK;
     profile f = {0};
     double *fan = mem_alloc(t->gr->p->max_locals + 1, sizeof *fan);
     edgeps_err err = fan ? profile_make(t, &f) : EDGEPS_NOMEM;
-    for (size_t c = 0; !err && c < count; c++)
+    for (size_t c = 0; !err && c < count && place_watch_go_on(w, 0); c++)
         err = raise_bound(&f, fan, &list[c]);
     if (!err)
         place_sort_candidates(list, count);

@@ -134,10 +134,12 @@ static void first_stage_profile_bounds_every_global_server(void **state)
         world w;
         place_candidate *list;
         size_t count;
+        place_options options = {0};
+        place_watch watch = place_watch_start(&options);
         open_world(&w, fixture_problem(seed, fixture_any_kind(seed, 4)));
         double best_s = fixture_best_of_all_s(w.p);
         assert_int_equal(place_candidates(&w.times, &list, &count), EDGEPS_OK);
-        assert_int_equal(place_raise_bounds(&w.times, list, count), EDGEPS_OK);
+        assert_int_equal(place_raise_bounds(&w.times, &watch, list, count), EDGEPS_OK);
         for (size_t c = 1; c < count; c++)
             assert_true(list[c - 1].bound_s <= list[c].bound_s);
         if (best_s < INFINITY) {
