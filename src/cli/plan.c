@@ -88,8 +88,8 @@ static edgeps_err place(work *w, const char *path, edgeps_diag *diag)
     edgeps_err err = read_settings(w, &po, diag);
     if (!err)
         err = network_json_load(path, diag, &w->net);
-    if (!err)
-        err = problem_make(w->net, &w->job, &po, diag, &w->problem);
+    if (!err && (err = problem_make(w->net, &w->job, &po, diag, &w->problem)))
+        diag_wrap(diag, err, "%s", path);
     if (!err)
         err = place_run(w->value[ALGO], w->problem, &w->options, diag, &w->result);
     w->placed = !err;

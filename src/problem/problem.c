@@ -60,6 +60,24 @@ static edgeps_err check_someone_left(const problem *p, edgeps_diag *diag)
     return EDGEPS_OK;
 }
 
+/* A worker that reaches no other node cannot train with the others, wherever the servers are. */
+static edgeps_err check_no_worker_cut_off(const problem *p, edgeps_diag *diag)
+{
+    if (p->worker_count < 2)
+        return EDGEPS_OK;
+    for (size_t i = 0; i < p->count; i++) {
+        size_t other = 0;
+        while (other < p->count && (other == i || !problem_connected(p, i, other)))
+            other++;
+        if (p->nodes[i].train && other == p->count)
+            return diag_fail(diag, EDGEPS_INFEASIBLE,
+                             "node '%s' is cut off: no path to and from any other node; give it "
+                             "rates above 0, or \"train\": false",
+                             p->nodes[i].name);
+    }
+    return EDGEPS_OK;
+}
+
 edgeps_err problem_make(const network *net, const job *j, const problem_options *options,
                         edgeps_diag *diag, problem **out)
 {
@@ -82,6 +100,8 @@ edgeps_err problem_make(const network *net, const job *j, const problem_options 
     memcpy(p->cap_bytes_per_s, net->cap_bytes_per_s, pairs * sizeof(double));
     fill_nodes(p, net, o->absent);
     err = check_someone_left(p, diag);
+    if (!err)
+        err = check_no_worker_cut_off(p, diag);
     if (err)
         goto out;
     p->rounds = o->rounds ? o->rounds : job_rounds(j, (int64_t)p->worker_count);

@@ -41,7 +41,7 @@ typedef struct problem_options {
 } problem_options;
 
 /* Builds the instance; refuses (EDGEPS_INFEASIBLE) a network in which no worker or no server is
- * left. */
+ * left, or a worker is cut off from everyone. */
 edgeps_err problem_make(const network *net, const job *j, const problem_options *options,
                         edgeps_diag *diag, problem **out);
 

@@ -106,6 +106,18 @@ static void a_path_needs_a_rate_both_ways(void **state)
     problem_free(p);
 }
 
+static void a_worker_that_is_cut_off_is_named(void **state)
+{
+    world *w = *state;
+    edgeps_diag diag = {.text = ""};
+    problem *p = NULL;
+    w->net->nodes[1].up_bytes_per_s = 0;
+    assert_int_equal(problem_make(w->net, &w->j, NULL, &diag, &p), EDGEPS_INFEASIBLE);
+    assert_non_null(strstr(diag.text, "node 'b' is cut off"));
+    w->net->nodes[1].train = false;
+    problem_free(make(w, NULL));
+}
+
 static void survives_each_allocation_failing(void **state)
 {
     world *w = *state;
@@ -129,6 +141,7 @@ int main(void)
         UNIT(absent_nodes_carry_no_role),
         UNIT(says_when_nobody_is_left_to_train_or_to_serve),
         UNIT(a_path_needs_a_rate_both_ways),
+        UNIT(a_worker_that_is_cut_off_is_named),
         UNIT(survives_each_allocation_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,205 @@
+/* `edgeps plan` as a user meets it: what it prints, and how it refuses. */
+#include "integration/command.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXAMPLE(name) EDGEPS_SOURCE_DIR "/examples/" name ".json"
+#define A(more)                                                                                    \
+    "{\"name\": \"a\", \"up\": \"9 MB/s\", \"down\": \"9 MB/s\", \"compute\": \"90 samples/s\", "  \
+    "\"free\": \"9 MiB\"" more "}"
+#define B(more)                                                                                    \
+    "{\"name\": \"b\", \"up\": \"9 MB/s\", \"down\": \"9 MB/s\", \"compute\": \"90 samples/s\", "  \
+    "\"free\": \"9 MiB\"" more "}"
+#define NET(nodes, more) "{\"edgeps\": \"network/1\", \"nodes\": [" nodes "]" more "}"
+
+static char dir[64], path[96];
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder_make(dir);
+    snprintf(path, sizeof path, "%s/net.json", dir);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove(dir);
+    return 0;
+}
+
+static void expect_line(const command *c, int status, const char *words)
+{
+    const char *end = strchr(c->text, '\n');
+    if (c->status != status || !strstr(c->text, words) || !end || end[1])
+        fail_msg("status %d, expected %d with '%s' in one line:\n%s", c->status, status, words,
+                 c->text);
+}
+
+/* What is said of a network file with this text. */
+static void refuses_file(const char *text, int status, const char *words)
+{
+    command c;
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+    command_run(&c, (const char *const[]){"plan", path, NULL});
+    expect_line(&c, status, words);
+    expect_line(&c, status, "net.json: ");
+}
+
+static void a_bad_network_file_is_refused_with_place_and_remedy(void **state)
+{
+    (void)state;
+    refuses_file(NET(A(""), ", \"pairs\": [{\"from\": \"a\", \"to\": \"x\", \"cap\": \"1 B/s\"}]"),
+                 2, "pairs[0]: to: no node is called 'x'");
+    refuses_file(NET(A(""), ", \"scenario\": [{\"epoch\": 1, \"node\": \"y\", \"kill\": true}]"), 2,
+                 "scenario[0]: node: no node is called 'y'");
+    refuses_file(NET(A(", \"sum\": \"-1 MB/s\""), ""), 2,
+                 "nodes[0] 'a': sum: '-1 MB/s' is negative");
+    refuses_file(NET(A(", \"sum\": 20"), ""), 2,
+                 "nodes[0] 'a': sum: a bare number has no unit; write a text with one");
+    refuses_file(NET(A(", \"sum\": \"20\""), ""), 2,
+                 "'20' has no unit; write it like \"20 Mbit/s\"");
+    refuses_file(NET(A("") ", " A(""), ""), 2, "nodes[1] 'a': name: is used twice");
+    refuses_file("{\n\"edgeps\": }", 2, "line 2, column 11");
+    refuses_file("", 2, "line 1");
+}
+
+static void an_infeasible_problem_names_what_binds(void **state)
+{
+    (void)state;
+    refuses_file(NET(A("") ", " B(""), ", \"pairs\": [{\"from\": \"a\", \"to\": \"b\","
+                                       " \"cap\": \"0 bit/s\"}]"),
+                 3, "node 'a' is cut off: no path to and from any other node");
+    refuses_file(NET("{\"name\": \"a\", \"up\": \"9 MB/s\", \"down\": \"9 MB/s\","
+                     " \"compute\": \"90 samples/s\", \"free\": \"90 KiB\"}",
+                     ""),
+                 3, "storage: ");
+}
+
+static void refuses(const char *const *arguments, int status, const char *words)
+{
+    command c;
+    command_run(&c, arguments);
+    expect_line(&c, status, words);
+}
+
+static void bad_usage_is_refused_with_the_option(void **state)
+{
+    (void)state;
+    const char *six = EXAMPLE("six-site");
+    refuses((const char *const[]){"plan", NULL}, 2, "edgeps plan: no network file given");
+    refuses((const char *const[]){"plan", "/nonexistent/x.json", NULL}, 2,
+            "/nonexistent/x.json: cannot be read: No such file or directory");
+    refuses((const char *const[]){"plan", six, six, NULL}, 2, "one argument too many");
+    refuses((const char *const[]){"plan", six, "--colour", NULL}, 2, "--colour: no such option");
+    refuses((const char *const[]){"plan", six, "--seed", NULL}, 2, "--seed: needs a value");
+    refuses((const char *const[]){"plan", six, "--seed", "x", NULL}, 2,
+            "--seed: 'x' is not a whole number");
+    refuses((const char *const[]){"plan", six, "--max-locals", "0", NULL}, 2,
+            "--max-locals: 0 is not within 1 and");
+    refuses((const char *const[]){"plan", six, "--deadline", "5", NULL}, 2,
+            "--deadline: '5' has no unit");
+    refuses((const char *const[]){"plan", six, "--model", "gpt", NULL}, 2,
+            "model 'gpt' is not known; choose one of: lenet5, mlp");
+    refuses((const char *const[]){"plan", six, "--algo", "magic", NULL}, 2,
+            "algorithm 'magic' is not known; choose one of: approx, greedy, random, brute");
+    refuses((const char *const[]){"plan", EXAMPLE("twenty-site"), "--algo", "brute", NULL}, 2,
+            "at most 10 nodes, not 20");
+    refuses((const char *const[]){"dance", NULL}, 2, "edgeps: 'dance' is no command");
+}
+
+static void help_is_there_for_everything(void **state)
+{
+    (void)state;
+    static const char *const all[][3] = {{"--help"},
+                                         {"plan", "--help"},
+                                         {"run", "--help"},
+                                         {"report", "--help"},
+                                         {"agent", "--help"}};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+        command c;
+        command_run(&c, (const char *const[]){all[k][0], all[k][1], NULL});
+        assert_int_equal(c.status, 0);
+        assert_non_null(strstr(c.text, "usage: edgeps "));
+    }
+    command c;
+    command_run(&c, (const char *const[]){"--version", NULL});
+    assert_int_equal(c.status, 0);
+    command_run(&c, (const char *const[]){NULL});
+    assert_int_equal(c.status, 2);
+}
+
+static void the_same_seed_gives_the_same_plan(void **state)
+{
+    (void)state;
+    static const char *const algorithms[] = {"approx", "greedy", "random"};
+    static command a, b;
+    for (int k = 0; k < 3; k++) {
+        const char *const arguments[] = {
+            "plan", EXAMPLE("twenty-site"), "--json", "--algo", algorithms[k], "--seed", "5", NULL};
+        command_run(&a, arguments);
+        command_run(&b, arguments);
+        assert_int_equal(a.status, 0);
+        assert_string_equal(a.text, b.text);
+    }
+}
+
+static void json_has_the_promised_keys(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"generation",    "global",       "locals",  "parent",
+                                       "predicted",     "round_s",      "phases",  "bottleneck",
+                                       "lower_bound_s", "proved_ratio", "reasons", "need_bytes"};
+    command c;
+    command_run(&c, (const char *const[]){"plan", EXAMPLE("six-site"), "--json", NULL});
+    assert_int_equal(c.status, 0);
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        char quoted[32];
+        snprintf(quoted, sizeof quoted, "\"%s\": ", keys[k]);
+        if (!strstr(c.text, quoted))
+            fail_msg("%s is missing:\n%s", quoted, c.text);
+    }
+}
+
+static void the_table_says_roles_times_bottleneck_bound_and_why(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"global",           "predicted: ",    "compute ",
+                                        "bottleneck: ",     "proved within ", "why: best of ",
+                                        "store-and-forward"};
+    command c;
+    command_run(&c, (const char *const[]){"plan", EXAMPLE("hand-case"), "--transfer",
+                                          "store-and-forward", NULL});
+    assert_int_equal(c.status, 0);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if (!strstr(c.text, words[k]))
+            fail_msg("'%s' is missing:\n%s", words[k], c.text);
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(a_bad_network_file_is_refused_with_place_and_remedy),
+        UNIT(an_infeasible_problem_names_what_binds),
+        UNIT(bad_usage_is_refused_with_the_option),
+        UNIT(help_is_there_for_everything),
+        UNIT(the_same_seed_gives_the_same_plan),
+        UNIT(json_has_the_promised_keys),
+        UNIT(the_table_says_roles_times_bottleneck_bound_and_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
