@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char network[] = EDGEPS_SOURCE_DIR "/examples/six-site.json";
+
 static void lenet5_learns_mnist_through_six_sites_in_three_epochs(void **state)
 {
     (void)state;
@@ -19,9 +21,8 @@ static void lenet5_learns_mnist_through_six_sites_in_three_epochs(void **state)
     command c;
     folder_make(dir);
     snprintf(out, sizeof out, "%s/run", dir);
-    command_run(&c, (const char *const[]){"run", EDGEPS_SOURCE_DIR "/examples/six-site.json",
-                                          "--model", "lenet5", "--epochs", "3", "--rates", "off",
-                                          "--out", out, NULL});
+    command_run(&c, (const char *const[]){"run", network, "--model", "lenet5", "--epochs", "3",
+                                          "--rates", "off", "--out", out, NULL});
     if (c.status != 0)
         fail_msg("status %d:\n%s", c.status, c.text);
     const char *at = strstr(c.text, "accuracy    ");
