@@ -24,14 +24,19 @@ edgeps_err place_candidates(const place_times *t, place_candidate **out, size_t 
     const place_ground *gr = t->gr;
     size_t found = 0;
     place_candidate *list = mem_alloc(gr->count, sizeof *list);
-    if (!list)
+    double *scratch = mem_alloc(gr->count, sizeof *scratch);
+    if (!list || !scratch) {
+        mem_free(list);
+        mem_free(scratch);
         return EDGEPS_NOMEM;
+    }
     for (size_t g = 0; g < gr->count; g++) {
-        double bound_s = gr->fan[g] > 0 ? place_quick_bound_s(t, g) : INFINITY;
+        double bound_s = gr->fan[g] > 0 ? place_quick_bound_s(t, g, scratch) : INFINITY;
         if (bound_s < INFINITY)
             list[found++] = (place_candidate){(uint32_t)g, bound_s};
     }
     place_sort_candidates(list, found);
+    mem_free(scratch);
     *out = list;
     *count = found;
     return EDGEPS_OK;

@@ -10,6 +10,8 @@
 /* A bound proves a plan optimal up to the rounding of the evaluator's sums. */
 #define PROOF_TOLERANCE 1e-9
 
+#define RUNNER_UP_US 1000000 /* about the time for comparing global servers, by a count */
+
 const place_algorithm place_algorithms[] = {
     {"approx", "threshold search with a covering LP for every global server; proves a bound",
      place_approx},
@@ -79,22 +81,26 @@ static edgeps_err fill_bound(const place_ground *gr, place_watch *w, place_resul
     return err;
 }
 
-/* What the best other node would make of the role of the global server, all else equal. */
+/* What the best other node would make of the role of the global server, all else equal. Looks at a
+ * few nodes only where rounds take long to play. */
 static edgeps_err find_runner_up(const problem *p, const plan *from, place_best *others,
                                  size_t *candidates)
 {
+    double workers = (double)p->worker_count, work_us = 0;
+    double each_us = (double)job_chunk_count(&p->job) * workers * workers / 8;
     plan pl;
     edgeps_err err = plan_copy(from, &pl);
     if (err)
         return err;
     *candidates = 1;
-    for (size_t g = 0; !err && g < p->count; g++) {
-        double round_s;
+    for (size_t g = 0; !err && g < p->count && work_us < RUNNER_UP_US; g++) {
+        double round_s, before_s = others->round_s;
         pl.global = (int32_t)g;
         if (pl.global == from->global || plan_check(&pl, p, NULL) != EDGEPS_OK)
             continue;
         ++*candidates;
         err = place_best_offer(others, &pl, &round_s);
+        work_us += !err && round_s < before_s ? each_us : 1;
     }
     plan_free(&pl);
     return err;

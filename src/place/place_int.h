@@ -96,7 +96,8 @@ typedef struct place_times {
     const place_ground *gr;
     double first_wire, all_wire, last_wire; /* bytes of the first chunk, all, and the last */
     double first_sum, all_sum, last_sum;    /* the same without headers */
-    double *base; /* chain through a local server that costs nothing to join to the global one */
+    double *base; /* chain through a local server at no cost between it and the global one; INFINITY
+                     without path */
     double *compute_s; /* of the workers, ascending */
     double *start_s;   /* per server: its first chunk cannot be complete earlier */
     double *lat_in_s;  /* per server: least latency from and to a worker of another node */
@@ -120,8 +121,8 @@ void place_load_s(const place_times *t, size_t global, size_t server, size_t mos
 edgeps_err place_fan_s(const place_times *t, size_t global, size_t most, double *fan);
 
 /* A bound for every plan with this global server, without any search: each worker by its fastest
- * chain. INFINITY when some worker has none. O(count^2). */
-double place_quick_bound_s(const place_times *t, size_t global);
+ * chain. INFINITY when some worker has none. O(count^2); `tail_s` is scratch for count values. */
+double place_quick_bound_s(const place_times *t, size_t global, double *tail_s);
 
 /* The least time that the last chunk needs from a local server to `global` and back. */
 double place_least_tail_s(const place_times *t, size_t global);

@@ -172,17 +172,18 @@ double place_least_tail_s(const place_times *t, size_t global)
     return least_s;
 }
 
-double place_quick_bound_s(const place_times *t, size_t global)
+double place_quick_bound_s(const place_times *t, size_t global, double *tail_s)
 {
     const place_ground *gr = t->gr;
     double worst_s = 0;
+    for (size_t j = 0; j < gr->count; j++)
+        tail_s[j] = may_be_local(t, global, j) ? last_chunk_tail_s(t, global, j) : INFINITY;
     for (size_t w = 0; w < gr->worker_count; w++) {
-        size_t i = gr->workers[w];
+        const double *base = t->base + gr->workers[w];
         double best_s = INFINITY;
-        for (size_t j = 0; j < gr->count; j++)
-            if (gr->path[j * gr->count + i] && t->base[j * gr->count + i] < best_s &&
-                may_be_local(t, global, j))
-                best_s = fmin(best_s, t->base[j * gr->count + i] + last_chunk_tail_s(t, global, j));
+        for (size_t j = 0; j < gr->count; j++, base += gr->count)
+            if (*base + tail_s[j] < best_s)
+                best_s = *base + tail_s[j];
         worst_s = fmax(worst_s, best_s);
     }
     return worst_s;
@@ -230,6 +231,8 @@ edgeps_err place_times_make(const place_ground *gr, place_times *out)
         place_times_free(&t);
         return EDGEPS_NOMEM;
     }
+    for (size_t a = 0; a < gr->count * gr->count; a++)
+        t.base[a] = INFINITY;
     for (size_t w = 0; w < gr->worker_count; w++)
         t.compute_s[w] = gr->p->nodes[gr->workers[w]].compute_s;
     qsort(t.compute_s, gr->worker_count, sizeof *t.compute_s, by_value);

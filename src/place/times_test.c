@@ -65,7 +65,8 @@ static void check_plan(const world *w, const place_result *r)
     place_threshold th;
     size_t global = (size_t)r->plan.global;
     double round_s = r->cost.round_s;
-    assert_true(place_quick_bound_s(&w->times, global) <= round_s * SLACK);
+    double scratch[64];
+    assert_true(place_quick_bound_s(&w->times, global, scratch) <= round_s * SLACK);
     assert_int_equal(place_view_make(&w->times, global, &v), EDGEPS_OK);
     check_elements(w, &v, &r->plan, round_s);
     assert_int_equal(place_threshold_search(&w->times, &v, &(place_hunt){.upper_s = INFINITY}, &th),
