@@ -6,7 +6,7 @@ status=0
 for command in plan run report agent; do
     page=$1/docs/man/edgeps-$command.1
     "$2" "$command" --help | grep -o '^  --[a-z-]*' | tr -d ' ' | sort -u >"${TMPDIR:-/tmp}/help.$$"
-    sed -n 's/^\.\(B\|BI\|BR\) \(\\-\\-[a-z\\-]*\).*/\2/p' "$page" | tr -d '\\' | sort -u >"${TMPDIR:-/tmp}/page.$$"
+    sed -n 's/^\.\(B\|BI\|BR\) \(\\-\\-[a-z\\-]*\).*/\2/p' "$page" | tr -d "\\\\" | sort -u >"${TMPDIR:-/tmp}/page.$$"
     if ! diff "${TMPDIR:-/tmp}/help.$$" "${TMPDIR:-/tmp}/page.$$"; then
         echo "$page: its options are not those of edgeps $command --help"
         status=1

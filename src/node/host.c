@@ -417,6 +417,8 @@ static edgeps_err open_doors(host *h)
     edgeps_err err = loop_make(h->diag, &h->loop);
     if (!err)
         err = loop_listen(h->loop, "127.0.0.1", h->options->port, &acceptor, h->diag, &h->listener);
+    if (err == EDGEPS_IO && h->options->port)
+        err = EDGEPS_USAGE; /* the port was asked for */
     if (!err)
         err = loop_on_signal(h->loop, SIGINT, interrupted, h);
     if (!err)

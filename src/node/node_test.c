@@ -211,7 +211,7 @@ static void a_port_in_use_is_named(void **state)
     assert_int_equal(loop_make(NULL, &l), EDGEPS_OK);
     assert_int_equal(loop_listen(l, "127.0.0.1", 0, &(loop_acceptor){0}, NULL, &taken), EDGEPS_OK);
     f.options.port = loop_listener_port(taken);
-    assert_int_equal(fixture_run(&f, &diag), EDGEPS_IO);
+    assert_int_equal(fixture_run(&f, &diag), EDGEPS_USAGE);
     assert_non_null(strstr(diag.text, "address already in use"));
     loop_free(l);
     fixture_free(&f);

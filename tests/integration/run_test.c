@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,6 +195,37 @@ static void an_interrupted_run_ends_at_once_and_is_resumed(void **state)
     expect_file("model.safetensors");
 }
 
+static void stores_and_forwards_where_asked(void **state)
+{
+    (void)state;
+    command c;
+    write_network("{\"epoch\": 2, \"node\": \"d\", \"kill\": true}");
+    run(&c,
+        (const char *const[]){"--transfer", "store-and-forward", "--split", "dirichlet:0.3", NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect(&c, "store-and-forward");
+    expect(&c, "lost d: dead");
+    expect_epochs(&c, 3);
+}
+
+/* Nobody is there to wait for orphans but the system: they are looked for until they are gone. */
+static void agents_end_when_their_coordinator_is_killed(void **state)
+{
+    (void)state;
+    command c;
+    write_network("");
+    run(&c, (const char *const[]){"--epochs", "200", NULL});
+    assert_true(command_await(&c, "\n    1 "));
+    kill(c.pid, SIGKILL);
+    command_finish(&c);
+    expect_status(&c, 128 + SIGKILL);
+    int64_t deadline_ns = clock_now_ns() + 5 * INT64_C(1000000000);
+    while (kill(-c.pid, 0) == 0 && clock_now_ns() < deadline_ns)
+        sched_yield();
+    expect_nobody_left(&c);
+}
+
 static void with_adjusting_off_it_says_what_would_happen_and_why(void **state)
 {
     (void)state;
@@ -283,6 +315,8 @@ int main(void)
         UNIT(a_killed_global_server_costs_its_epoch_and_no_more),
         UNIT(a_stopped_node_is_left_out_when_it_stays_silent),
         UNIT(an_interrupted_run_ends_at_once_and_is_resumed),
+        UNIT(stores_and_forwards_where_asked),
+        UNIT(agents_end_when_their_coordinator_is_killed),
         UNIT(with_adjusting_off_it_says_what_would_happen_and_why),
         UNIT(servers_move_when_storage_falls),
         UNIT(bad_input_is_refused_in_one_line),
