@@ -69,8 +69,7 @@ static edgeps_err settle(agent *a)
 static void tell_trouble(agent *a, edgeps_err err)
 {
     wire_writer w = {0};
-    wire_put_u32(&w, (uint32_t)err);
-    wire_put_text(&w, a->diag->text);
+    message_put_trouble(&w, &(message_trouble){.code = (uint32_t)err, .text = a->diag->text});
     agent_report(a, MESSAGE_TROUBLE, 0, 0, &w);
 }
 

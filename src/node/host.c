@@ -179,16 +179,14 @@ static void round_committed(host *h, const wire_header *header)
 /* An agent that cannot go on: before training begins the job cannot either. */
 static bool trouble(host *h, member *m, const void *payload, uint64_t bytes)
 {
-    wire_reader r = wire_reader_make(payload, bytes);
-    uint32_t code = wire_get_u32(&r);
-    const char *text = wire_get_text(&r);
-    if (!wire_reader_done(&r) || code > EDGEPS_CANCELLED)
+    message_trouble t;
+    if (!message_get_trouble(payload, bytes, &t))
         return false;
     if (h->coordinator.phase == COORDINATOR_GATHERING) {
-        host_fail(h, diag_fail(h->diag, (edgeps_err)code, "%s", text));
+        host_fail(h, diag_fail(h->diag, (edgeps_err)t.code, "%s", t.text));
         return true;
     }
-    log_line(LOG_WARNING, "node %s cannot go on: %s", host_name(h, m->node), text);
+    log_line(LOG_WARNING, "node %s cannot go on: %s", host_name(h, m->node), t.text);
     return false;
 }
 

@@ -2,79 +2,181 @@
 
 #include "base/mem.h"
 
-void message_put_hello(wire_writer *w, const message_hello *m) { wire_put_text(w, m->name); }
+/* One walk over a message's fields serves both ways: with a writer it puts them, without one it
+ * gets them, so that encoder and decoder cannot differ. */
+typedef struct walk {
+    wire_writer *out;
+    wire_reader in;
+} walk;
 
-bool message_get_hello(const void *bytes, size_t count, message_hello *m)
+#define WALK(kind, type)                                                                           \
+    static void walk_##kind(walk *k, type *value)                                                  \
+    {                                                                                              \
+        if (k->out)                                                                                \
+            wire_put_##kind(k->out, *value);                                                       \
+        else                                                                                       \
+            *value = wire_get_##kind(&k->in);                                                      \
+    }
+
+WALK(u8, uint8_t)
+WALK(u32, uint32_t)
+WALK(u64, uint64_t)
+WALK(i64, int64_t)
+WALK(f64, double)
+WALK(text, const char *)
+
+/* message_put_NAME and message_get_NAME from the walk over NAME's fields. */
+#define MESSAGE(name)                                                                              \
+    void message_put_##name(wire_writer *w, const message_##name *m)                               \
+    {                                                                                              \
+        message_##name copy = *m;                                                                  \
+        walk_##name(&(walk){.out = w}, &copy);                                                     \
+    }                                                                                              \
+    bool message_get_##name(const void *bytes, size_t count, message_##name *m)                    \
+    {                                                                                              \
+        walk k = {.in = wire_reader_make(bytes, count)};                                           \
+        walk_##name(&k, m);                                                                        \
+        return wire_reader_done(&k.in) && is_##name(m);                                            \
+    }
+
+static void walk_hello(walk *k, message_hello *m) { walk_text(k, &m->name); }
+
+static bool is_hello(const message_hello *m) { return m->name[0] != '\0'; }
+
+MESSAGE(hello)
+
+static void walk_done(walk *k, message_done *m)
 {
-    wire_reader r = wire_reader_make(bytes, count);
-    m->name = wire_get_text(&r);
-    return wire_reader_done(&r);
+    walk_i64(k, &m->round);
+    walk_i64(k, &m->samples);
+    walk_f64(k, &m->loss);
+    walk_f64(k, &m->compute_s);
+    walk_f64(k, &m->push_s);
+    walk_f64(k, &m->wait_s);
+    walk_f64(k, &m->pull_s);
+}
+
+static bool is_done(const message_done *m) { return m->samples >= 0; }
+
+MESSAGE(done)
+
+static void walk_measured(walk *k, message_measured *m)
+{
+    walk_u32(k, &m->port);
+    walk_i64(k, &m->free_bytes);
+    walk_f64(k, &m->samples_per_s);
+    walk_f64(k, &m->sum_s);
+}
+
+static bool is_measured(const message_measured *m) { return m->port > 0 && m->port < 65536; }
+
+MESSAGE(measured)
+
+static void walk_moved(walk *k, message_moved *m)
+{
+    walk_u8(k, &m->ok);
+    walk_text(k, &m->text);
+}
+
+static bool is_moved(const message_moved *m) { return m->ok <= 1; }
+
+MESSAGE(moved)
+
+static void walk_trouble(walk *k, message_trouble *m)
+{
+    walk_u32(k, &m->code);
+    walk_text(k, &m->text);
+}
+
+static bool is_trouble(const message_trouble *m)
+{
+    return m->code != EDGEPS_OK && m->code <= EDGEPS_CANCELLED;
+}
+
+MESSAGE(trouble)
+
+static void walk_set(walk *k, message_set *m)
+{
+    walk_u8(k, &m->change);
+    walk_f64(k, &m->value);
+}
+
+static bool is_set(const message_set *m) { return m->value >= 0; }
+
+MESSAGE(set)
+
+static void walk_move(walk *k, message_move *m)
+{
+    walk_u8(k, &m->role);
+    walk_u32(k, &m->node);
+    walk_u32(k, &m->port);
+    walk_u32(k, &m->children);
+}
+
+static bool is_move(const message_move *m) { return m->role <= MESSAGE_GLOBAL; }
+
+MESSAGE(move)
+
+static void walk_state(walk *k, message_state *m)
+{
+    walk_u8(k, &m->role);
+    walk_u32(k, &m->children);
+    walk_u64(k, &m->parameters_hash);
+    walk_u64(k, &m->velocity_hash);
+}
+
+static bool is_state(const message_state *m) { return m->role <= MESSAGE_GLOBAL; }
+
+MESSAGE(state)
+
+static void walk_settings(walk *k, message_welcome *m)
+{
+    walk_u64(k, &m->job);
+    walk_u32(k, &m->node);
+    walk_u32(k, &m->node_count);
+    walk_text(k, &m->model);
+    walk_u8(k, &m->store_and_forward);
+    walk_u8(k, &m->reference_backend);
+    walk_u8(k, &m->emulate);
+    walk_u8(k, &m->dirichlet);
+    walk_f64(k, &m->alpha);
+    walk_u64(k, &m->seed);
+    walk_i64(k, &m->sample_count);
+    walk_i64(k, &m->batch_samples);
+    walk_i64(k, &m->rounds);
+    walk_f64(k, &m->rate);
+    walk_f64(k, &m->momentum);
+    walk_u32(k, &m->shard);
+    walk_u32(k, &m->shard_count);
+    walk_text(k, &m->data_dir);
+    walk_text(k, &m->storage_dir);
+    walk_f64(k, &m->up_bytes_per_s);
+    walk_f64(k, &m->down_bytes_per_s);
+    walk_f64(k, &m->samples_per_s);
+    walk_i64(k, &m->free_bytes);
 }
 
 void message_put_welcome(wire_writer *w, const message_welcome *m)
 {
-    wire_put_u64(w, m->job);
-    wire_put_u32(w, m->node);
-    wire_put_u32(w, m->node_count);
-    wire_put_text(w, m->model);
-    wire_put_u8(w, m->store_and_forward);
-    wire_put_u8(w, m->reference_backend);
-    wire_put_u8(w, m->emulate);
-    wire_put_u8(w, m->dirichlet);
-    wire_put_f64(w, m->alpha);
-    wire_put_u64(w, m->seed);
-    wire_put_i64(w, m->sample_count);
-    wire_put_i64(w, m->batch_samples);
-    wire_put_i64(w, m->rounds);
-    wire_put_f64(w, m->rate);
-    wire_put_f64(w, m->momentum);
-    wire_put_u32(w, m->shard);
-    wire_put_u32(w, m->shard_count);
-    wire_put_text(w, m->data_dir);
-    wire_put_text(w, m->storage_dir);
-    wire_put_f64(w, m->up_bytes_per_s);
-    wire_put_f64(w, m->down_bytes_per_s);
-    wire_put_f64(w, m->samples_per_s);
-    wire_put_i64(w, m->free_bytes);
+    message_welcome copy = *m;
+    walk_settings(&(walk){.out = w}, &copy);
     for (size_t k = 0; k < 3 * (size_t)m->node_count; k++)
         wire_put_f64(w, m->peers[k]);
 }
 
 bool message_get_welcome(const void *bytes, size_t count, message_welcome *m)
 {
-    wire_reader r = wire_reader_make(bytes, count);
-    m->job = wire_get_u64(&r);
-    m->node = wire_get_u32(&r);
-    m->node_count = wire_get_u32(&r);
-    m->model = wire_get_text(&r);
-    m->store_and_forward = wire_get_u8(&r);
-    m->reference_backend = wire_get_u8(&r);
-    m->emulate = wire_get_u8(&r);
-    m->dirichlet = wire_get_u8(&r);
-    m->alpha = wire_get_f64(&r);
-    m->seed = wire_get_u64(&r);
-    m->sample_count = wire_get_i64(&r);
-    m->batch_samples = wire_get_i64(&r);
-    m->rounds = wire_get_i64(&r);
-    m->rate = wire_get_f64(&r);
-    m->momentum = wire_get_f64(&r);
-    m->shard = wire_get_u32(&r);
-    m->shard_count = wire_get_u32(&r);
-    m->data_dir = wire_get_text(&r);
-    m->storage_dir = wire_get_text(&r);
-    m->up_bytes_per_s = wire_get_f64(&r);
-    m->down_bytes_per_s = wire_get_f64(&r);
-    m->samples_per_s = wire_get_f64(&r);
-    m->free_bytes = wire_get_i64(&r);
+    walk k = {.in = wire_reader_make(bytes, count)};
+    walk_settings(&k, m);
     m->peers = NULL;
-    size_t left = (size_t)(r.end - r.pos);
-    if (r.failed || m->node >= m->node_count || left != 24 * (size_t)m->node_count)
-        return false;
-    double *peers = mem_alloc(3 * (size_t)m->node_count, sizeof *peers);
+    size_t left = (size_t)(k.in.end - k.in.pos);
+    bool fits = !k.in.failed && m->node < m->node_count && left == 24 * (size_t)m->node_count &&
+                m->rounds > 0;
+    double *peers = fits ? mem_alloc(3 * (size_t)m->node_count, sizeof *peers) : NULL;
     if (!peers)
         return false;
-    for (size_t k = 0; k < 3 * (size_t)m->node_count; k++)
-        peers[k] = wire_get_f64(&r);
+    for (size_t p = 0; p < 3 * (size_t)m->node_count; p++)
+        peers[p] = wire_get_f64(&k.in);
     m->peers = peers;
     return true;
 }
@@ -127,110 +229,4 @@ void message_plan_free(message_plan *m)
     plan_free(&m->plan);
     mem_free(m->port);
     m->port = NULL;
-}
-
-void message_put_done(wire_writer *w, const message_done *m)
-{
-    wire_put_i64(w, m->round);
-    wire_put_i64(w, m->samples);
-    wire_put_f64(w, m->loss);
-    wire_put_f64(w, m->compute_s);
-    wire_put_f64(w, m->push_s);
-    wire_put_f64(w, m->wait_s);
-    wire_put_f64(w, m->pull_s);
-}
-
-bool message_get_done(const void *bytes, size_t count, message_done *m)
-{
-    wire_reader r = wire_reader_make(bytes, count);
-    m->round = wire_get_i64(&r);
-    m->samples = wire_get_i64(&r);
-    m->loss = wire_get_f64(&r);
-    m->compute_s = wire_get_f64(&r);
-    m->push_s = wire_get_f64(&r);
-    m->wait_s = wire_get_f64(&r);
-    m->pull_s = wire_get_f64(&r);
-    return wire_reader_done(&r);
-}
-
-void message_put_measured(wire_writer *w, const message_measured *m)
-{
-    wire_put_u32(w, m->port);
-    wire_put_i64(w, m->free_bytes);
-    wire_put_f64(w, m->samples_per_s);
-    wire_put_f64(w, m->sum_s);
-}
-
-bool message_get_measured(const void *bytes, size_t count, message_measured *m)
-{
-    wire_reader r = wire_reader_make(bytes, count);
-    m->port = wire_get_u32(&r);
-    m->free_bytes = wire_get_i64(&r);
-    m->samples_per_s = wire_get_f64(&r);
-    m->sum_s = wire_get_f64(&r);
-    return wire_reader_done(&r) && m->port > 0 && m->port < 65536;
-}
-
-void message_put_moved(wire_writer *w, const message_moved *m)
-{
-    wire_put_u8(w, m->ok);
-    wire_put_text(w, m->text);
-}
-
-bool message_get_moved(const void *bytes, size_t count, message_moved *m)
-{
-    wire_reader r = wire_reader_make(bytes, count);
-    m->ok = wire_get_u8(&r);
-    m->text = wire_get_text(&r);
-    return wire_reader_done(&r);
-}
-
-void message_put_set(wire_writer *w, const message_set *m)
-{
-    wire_put_u8(w, m->change);
-    wire_put_f64(w, m->value);
-}
-
-bool message_get_set(const void *bytes, size_t count, message_set *m)
-{
-    wire_reader r = wire_reader_make(bytes, count);
-    m->change = wire_get_u8(&r);
-    m->value = wire_get_f64(&r);
-    return wire_reader_done(&r) && m->value >= 0;
-}
-
-void message_put_move(wire_writer *w, const message_move *m)
-{
-    wire_put_u8(w, m->role);
-    wire_put_u32(w, m->node);
-    wire_put_u32(w, m->port);
-    wire_put_u32(w, m->children);
-}
-
-bool message_get_move(const void *bytes, size_t count, message_move *m)
-{
-    wire_reader r = wire_reader_make(bytes, count);
-    m->role = wire_get_u8(&r);
-    m->node = wire_get_u32(&r);
-    m->port = wire_get_u32(&r);
-    m->children = wire_get_u32(&r);
-    return wire_reader_done(&r) && m->role <= MESSAGE_GLOBAL;
-}
-
-void message_put_state(wire_writer *w, const message_state *m)
-{
-    wire_put_u8(w, m->role);
-    wire_put_u32(w, m->children);
-    wire_put_u64(w, m->parameters_hash);
-    wire_put_u64(w, m->velocity_hash);
-}
-
-bool message_get_state(const void *bytes, size_t count, message_state *m)
-{
-    wire_reader r = wire_reader_make(bytes, count);
-    m->role = wire_get_u8(&r);
-    m->children = wire_get_u32(&r);
-    m->parameters_hash = wire_get_u64(&r);
-    m->velocity_hash = wire_get_u64(&r);
-    return wire_reader_done(&r) && m->role <= MESSAGE_GLOBAL;
 }

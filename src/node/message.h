@@ -109,6 +109,12 @@ typedef struct message_moved {
     const char *text;
 } message_moved;
 
+/* Why an agent cannot go on: an edgeps_err and its line. */
+typedef struct message_trouble {
+    uint32_t code;
+    const char *text;
+} message_trouble;
+
 /* A change of the scenario: network_change and its value. */
 typedef struct message_set {
     uint8_t change;
@@ -137,17 +143,20 @@ void message_put_plan(wire_writer *w, const message_plan *m);
 void message_put_done(wire_writer *w, const message_done *m);
 void message_put_measured(wire_writer *w, const message_measured *m);
 void message_put_moved(wire_writer *w, const message_moved *m);
+void message_put_trouble(wire_writer *w, const message_trouble *m);
 void message_put_set(wire_writer *w, const message_set *m);
 void message_put_move(wire_writer *w, const message_move *m);
 void message_put_state(wire_writer *w, const message_state *m);
 
-/* Each returns false for a payload that is not exactly such a message. */
+/* Each returns false for a payload that is not exactly such a message; what is in `m` is then of no
+ * use, and nothing needs to be freed. */
 bool message_get_hello(const void *bytes, size_t count, message_hello *m);
 bool message_get_welcome(const void *bytes, size_t count, message_welcome *m);
 bool message_get_plan(const void *bytes, size_t count, message_plan *m);
 bool message_get_done(const void *bytes, size_t count, message_done *m);
 bool message_get_measured(const void *bytes, size_t count, message_measured *m);
 bool message_get_moved(const void *bytes, size_t count, message_moved *m);
+bool message_get_trouble(const void *bytes, size_t count, message_trouble *m);
 bool message_get_set(const void *bytes, size_t count, message_set *m);
 bool message_get_move(const void *bytes, size_t count, message_move *m);
 bool message_get_state(const void *bytes, size_t count, message_state *m);
