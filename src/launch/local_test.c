@@ -23,7 +23,7 @@ static const char *const names[] = {"a", "b"};
 static void make_program(const char *body, char dir[64], char program[96])
 {
     char path[128];
-    strcpy(dir, "/tmp/edgeps-launch-XXXXXX");
+    snprintf(dir, 64, "/tmp/edgeps-launch-XXXXXX");
     assert_non_null(mkdtemp(dir));
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s/%s", dir, names[i]);

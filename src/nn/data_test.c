@@ -24,7 +24,7 @@ static const char *const files[] = {"train-images-idx3-ubyte", "train-labels-idx
 static int set_up(void **state)
 {
     (void)state;
-    strcpy(dir, "/tmp/edgeps-data-XXXXXX");
+    snprintf(dir, sizeof dir, "/tmp/edgeps-data-XXXXXX");
     assert_non_null(mkdtemp(dir));
     assert_int_equal(nn_synthetic_write(dir, 50, 20, 3, NULL), EDGEPS_OK);
     return 0;

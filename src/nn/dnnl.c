@@ -36,13 +36,15 @@ typedef struct state {
 
 static void free_step(step *s)
 {
-    dnnl_primitive_t primitives[] = {s->forward, s->back_data, s->back_weights};
-    dnnl_memory_t memories[] = {s->in,   s->out,          s->in_grad,   s->out_grad, s->weights,
-                                s->bias, s->weights_grad, s->bias_grad, s->workspace};
-    for (size_t k = 0; k < sizeof primitives / sizeof *primitives; k++)
+    enum { PRIMITIVES = 3, MEMORIES = 9 };
+    dnnl_primitive_t primitives[PRIMITIVES] = {s->forward, s->back_data, s->back_weights};
+    dnnl_memory_t memories[MEMORIES] = {s->in,           s->out,       s->in_grad,
+                                        s->out_grad,     s->weights,   s->bias,
+                                        s->weights_grad, s->bias_grad, s->workspace};
+    for (int k = 0; k < PRIMITIVES; k++)
         if (primitives[k])
             dnnl_primitive_destroy(primitives[k]);
-    for (size_t k = 0; k < sizeof memories / sizeof *memories; k++)
+    for (int k = 0; k < MEMORIES; k++)
         if (memories[k])
             dnnl_memory_destroy(memories[k]);
 }

@@ -7,6 +7,15 @@
 
 #define QUEUE_ROOM (sizeof((host *)0)->queue / sizeof(coordinator_event))
 
+static void enqueue(host *h, coordinator_event event)
+{
+    event.now_ns = clock_now_ns();
+    if (h->queue_count == QUEUE_ROOM)
+        host_fail(h, diag_fail(h->diag, EDGEPS_INTERNAL, "too many events at once"));
+    else
+        h->queue[(h->queue_head + h->queue_count++) % QUEUE_ROOM] = event;
+}
+
 static void announce(host *h, const coordinator_effect *effect)
 {
     size_t n = h->net->count;
@@ -27,16 +36,15 @@ static void announce(host *h, const coordinator_effect *effect)
     h->predicted_round_s = h->planning.round_s;
 }
 
-static void commit(host *h, const coordinator_effect *effect)
+static void commit(host *h)
 {
     edgeps_err err = record_plan(h, &h->coordinator.next);
-    (void)effect;
     if (err) {
         host_fail(h, err);
         return;
     }
     h->homeless = false;
-    drive_post(h, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    enqueue(h, (coordinator_event){.kind = COORDINATOR_COMMITTED});
 }
 
 static void begin_epoch(host *h, int64_t epoch)
@@ -104,7 +112,7 @@ static void carry_out(host *h, const coordinator_effect *effect)
         transfer_move(h, effect->index);
         break;
     case COORDINATOR_COMMIT:
-        commit(h, effect);
+        commit(h);
         break;
     case COORDINATOR_ANNOUNCE:
         announce(h, effect);
@@ -133,19 +141,12 @@ static void carry_out(host *h, const coordinator_effect *effect)
     }
 }
 
-/* Events that come up while effects are carried out wait for their turn. */
 void drive_post(host *h, coordinator_event event)
 {
-    if (h->ended)
-        return;
-    event.now_ns = clock_now_ns();
-    if (h->queue_count == QUEUE_ROOM) {
-        host_fail(h, diag_fail(h->diag, EDGEPS_INTERNAL, "too many events at once"));
-        return;
-    }
-    h->queue[(h->queue_head + h->queue_count++) % QUEUE_ROOM] = event;
+    if (!h->ended)
+        enqueue(h, event);
     if (h->stepping)
-        return;
+        return; /* the step under way goes on with it */
     h->stepping = true;
     while (h->queue_count && !h->ended) {
         coordinator_event next = h->queue[h->queue_head];

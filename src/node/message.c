@@ -10,7 +10,7 @@ typedef struct walk {
 } walk;
 
 #define WALK(kind, type)                                                                           \
-    static void walk_##kind(walk *k, type *value)                                                  \
+    static void walk_##kind(walk *k, __typeof__(type) *value)                                      \
     {                                                                                              \
         if (k->out)                                                                                \
             wire_put_##kind(k->out, *value);                                                       \

@@ -66,7 +66,7 @@ void fixture_make(fixture *f, size_t count, int64_t samples, int64_t batch)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     *f = (fixture){0};
-    strcpy(f->dir, "/tmp/edgeps-node-XXXXXX");
+    snprintf(f->dir, sizeof f->dir, "/tmp/edgeps-node-XXXXXX");
     assert_non_null(mkdtemp(f->dir));
     snprintf(f->data, sizeof f->data, "%s/data", f->dir);
     assert_int_equal(mkdir(f->data, 0700), 0);

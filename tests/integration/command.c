@@ -92,7 +92,7 @@ void command_run(command *c, const char *const *arguments)
 
 void folder_make(char path[64])
 {
-    strcpy(path, "/tmp/edgeps-test-XXXXXX");
+    snprintf(path, 64, "/tmp/edgeps-test-XXXXXX");
     assert_non_null(mkdtemp(path));
 }
 

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXAMPLE(name) EDGEPS_SOURCE_DIR "/examples/" name ".json"
 #define A(more)                                                                                    \
     "{\"name\": \"a\", \"up\": \"9 MB/s\", \"down\": \"9 MB/s\", \"compute\": \"90 samples/s\", "  \
     "\"free\": \"9 MiB\"" more "}"
@@ -20,6 +19,9 @@
     "\"free\": \"9 MiB\"" more "}"
 #define NET(nodes, more) "{\"edgeps\": \"network/1\", \"nodes\": [" nodes "]" more "}"
 
+static const char six[] = EDGEPS_SOURCE_DIR "/examples/six-site.json";
+static const char twenty[] = EDGEPS_SOURCE_DIR "/examples/twenty-site.json";
+static const char hand[] = EDGEPS_SOURCE_DIR "/examples/hand-case.json";
 static char dir[64], path[96];
 
 static int set_up(void **state)
@@ -98,7 +100,6 @@ static void refuses(const char *const *arguments, int status, const char *words)
 static void bad_usage_is_refused_with_the_option(void **state)
 {
     (void)state;
-    const char *six = EXAMPLE("six-site");
     refuses((const char *const[]){"plan", NULL}, 2, "edgeps plan: no network file given");
     refuses((const char *const[]){"plan", "/nonexistent/x.json", NULL}, 2,
             "/nonexistent/x.json: cannot be read: No such file or directory");
@@ -115,7 +116,7 @@ static void bad_usage_is_refused_with_the_option(void **state)
             "model 'gpt' is not known; choose one of: lenet5, mlp");
     refuses((const char *const[]){"plan", six, "--algo", "magic", NULL}, 2,
             "algorithm 'magic' is not known; choose one of: approx, greedy, random, brute");
-    refuses((const char *const[]){"plan", EXAMPLE("twenty-site"), "--algo", "brute", NULL}, 2,
+    refuses((const char *const[]){"plan", twenty, "--algo", "brute", NULL}, 2,
             "at most 10 nodes, not 20");
     refuses((const char *const[]){"dance", NULL}, 2, "edgeps: 'dance' is no command");
 }
@@ -147,8 +148,8 @@ static void the_same_seed_gives_the_same_plan(void **state)
     static const char *const algorithms[] = {"approx", "greedy", "random"};
     static command a, b;
     for (int k = 0; k < 3; k++) {
-        const char *const arguments[] = {
-            "plan", EXAMPLE("twenty-site"), "--json", "--algo", algorithms[k], "--seed", "5", NULL};
+        const char *const arguments[] = {"plan",        twenty,   "--json", "--algo",
+                                         algorithms[k], "--seed", "5",      NULL};
         command_run(&a, arguments);
         command_run(&b, arguments);
         assert_int_equal(a.status, 0);
@@ -163,7 +164,7 @@ static void json_has_the_promised_keys(void **state)
                                        "predicted",     "round_s",      "phases",  "bottleneck",
                                        "lower_bound_s", "proved_ratio", "reasons", "need_bytes"};
     command c;
-    command_run(&c, (const char *const[]){"plan", EXAMPLE("six-site"), "--json", NULL});
+    command_run(&c, (const char *const[]){"plan", six, "--json", NULL});
     assert_int_equal(c.status, 0);
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         char quoted[32];
@@ -180,8 +181,7 @@ static void the_table_says_roles_times_bottleneck_bound_and_why(void **state)
                                         "bottleneck: ",     "proved within ", "why: best of ",
                                         "store-and-forward"};
     command c;
-    command_run(&c, (const char *const[]){"plan", EXAMPLE("hand-case"), "--transfer",
-                                          "store-and-forward", NULL});
+    command_run(&c, (const char *const[]){"plan", hand, "--transfer", "store-and-forward", NULL});
     assert_int_equal(c.status, 0);
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (!strstr(c.text, words[k]))
