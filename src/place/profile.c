@@ -80,6 +80,8 @@ static edgeps_err raise_bound(profile *f, double *fan, place_candidate *c)
     while (!err && low < high) {
         size_t middle = low + (high - low) / 2;
         err = stage1(f, middle, &stage1_s);
+        if (err)
+            return err;
         if (stage1_s + tail_s <= fan[middle])
             high = middle;
         else
