@@ -130,6 +130,7 @@ void roles_allow(agent *a, int64_t round);
 void moves_send_state(agent *a, const message_move *m, uint64_t generation);
 void moves_save(agent *a, uint64_t generation, int64_t round);
 void moves_release(agent *a, message_role role);
+void moves_drop_checkpoints(agent *a);
 bool moves_begin(agent *a, const message_state *m);
 void moves_end(agent *a, const message_state *m, uint64_t generation);
 

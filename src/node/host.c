@@ -456,13 +456,16 @@ edgeps_err host_run(const host_options *options, edgeps_diag *diag)
         err = h.outcome;
     }
     double seconds = (double)(clock_now_ns() - h.begun_ns) / CLOCK_NS_PER_S;
+    char done[4200];
+    snprintf(done, sizeof done, "all epochs are done; the model is %s/model.safetensors",
+             options->out_dir);
     if (h.events)
         record_event(&h, (meter_event){.kind = METER_END,
                                        .seconds = seconds,
                                        .accuracy = h.tally.accuracy,
                                        .generation = h.coordinator.plan.generation,
                                        .status = err_exit_status(err),
-                                       .text = err ? diag->text : "all epochs are done"});
+                                       .text = err ? diag->text : done});
     free_host(&h);
     return err;
 }

@@ -36,6 +36,14 @@ void moves_send_state(agent *a, const message_move *m, uint64_t generation)
         report_moved(a, generation, false, err_text(err));
 }
 
+/* The checkpoints of a global server that lives elsewhere only take room. */
+void moves_drop_checkpoints(agent *a)
+{
+    edgeps_diag diag = {.text = ""};
+    if (store_drop_checkpoints(a->store, &diag))
+        log_line(LOG_WARNING, "old checkpoints stay: %s", diag.text);
+}
+
 /* Without its buffers the server holds nothing, whatever its machine's versions say. */
 void moves_release(agent *a, message_role role)
 {
@@ -45,6 +53,7 @@ void moves_release(agent *a, message_role role)
         global_freeze(&a->global);
         global_restore(&a->global, a->arrival_versions);
         buffers_release(&a->global_buffers, a->store);
+        moves_drop_checkpoints(a);
     } else {
         local_restore(&a->local, a->arrival_versions);
         buffers_release(&a->local_buffers, a->store);
@@ -57,6 +66,8 @@ bool moves_begin(agent *a, const message_state *m)
     buffers *b = m->role == MESSAGE_GLOBAL ? &a->global_buffers : &a->local_buffers;
     edgeps_diag diag = {.text = ""};
     buffers_release(b, a->store); /* left over from a move that was given up */
+    if (!a->global.active)
+        moves_drop_checkpoints(a);
     if (buffers_fit(b, a->store, &a->job, m->children, &diag)) {
         buffers_release(b, a->store);
         report_moved(a, 0, false, diag.text);

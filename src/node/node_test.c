@@ -4,6 +4,7 @@
 #include "loop/loop.h"
 #include "nn/dataset.h"
 #include "nn/nn.h"
+#include "store/checkpoint.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,6 +120,15 @@ static void plan_a_shortage(fixture *f, const char *node)
                                         .value = 100000};
 }
 
+static int64_t checkpoint_bytes_of(const fixture *f, const char *node)
+{
+    char path[128];
+    int64_t bytes = -1;
+    snprintf(path, sizeof path, "%s/nodes/%d", f->dir, (int)network_find(f->net, node));
+    assert_int_equal(checkpoint_used_bytes(path, NULL, &bytes), EDGEPS_OK);
+    return bytes;
+}
+
 static void the_global_server_moves_when_its_storage_falls_and_nothing_is_lost(void **state)
 {
     (void)state;
@@ -136,6 +146,7 @@ static void the_global_server_moves_when_its_storage_falls_and_nothing_is_lost(v
     assert_non_null(move);
     assert_int_equal(move->epoch, 2);
     assert_int_equal(move->bytes, job_global_state_bytes(&f.options.job));
+    assert_int_equal(checkpoint_bytes_of(&f, "c"), 0); /* the old copy is released */
     float *moved = fixture_model(&f);
     fixture_free(&f);
 

@@ -336,6 +336,8 @@ edgeps_err roles_plan(agent *a)
     begin_generation(a);
     size_t locals = list_children(pl, node, true, children);
     edgeps_err err = fit(a, &a->global_buffers, locals);
+    if (locals == 0)
+        moves_drop_checkpoints(a);
     if (!err)
         carry_out_all(a, AGENT_GLOBAL, NULL,
                       global_plan(&a->global, pl->generation, children, locals, &a->effects));

@@ -35,7 +35,7 @@ int64_t checkpoint_max_bytes(int64_t parameter_count);
  * and nothing half written. */
 edgeps_err checkpoint_write(const char *dir, const checkpoint *c, int keep, edgeps_diag *diag);
 
-/* Removes all but the newest `keep`; a crash may have left one too many. */
+/* Removes all but the newest `keep` (0 or more); a crash may have left one too many. */
 edgeps_err checkpoint_prune(const char *dir, int keep, edgeps_diag *diag);
 
 /* Reads the newest whole checkpoint; a damaged one is skipped with a line in the log. A folder

@@ -238,3 +238,8 @@ edgeps_err store_write_checkpoint(store *s, const checkpoint *c, int keep, edgep
         err = check_room(s, "a checkpoint", checkpoint_max_bytes(c->parameter_count), diag);
     return err ? err : checkpoint_write(s->dir, c, keep, diag);
 }
+
+edgeps_err store_drop_checkpoints(store *s, edgeps_diag *diag)
+{
+    return checkpoint_prune(s->dir, 0, diag);
+}

@@ -44,4 +44,7 @@ void store_release(store *s, const char *name);
 /* checkpoint_write into the folder, under the quota. */
 edgeps_err store_write_checkpoint(store *s, const checkpoint *c, int keep, edgeps_diag *diag);
 
+/* Removes every checkpoint: the server they belong to lives elsewhere. */
+edgeps_err store_drop_checkpoints(store *s, edgeps_diag *diag);
+
 #endif
