@@ -16,6 +16,8 @@ static const options_row rows[OPTIONS] = {
     [HELP] = {"help", NULL, NULL, "this text", false},
 };
 
+static const options_table table = {rows, OPTIONS};
+
 static edgeps_err split_address(const char *text, char *host, size_t size, int *port,
                                 edgeps_diag *diag)
 {
@@ -38,11 +40,10 @@ int cli_agent(int argc, char **argv)
     edgeps_diag diag = {.text = ""};
     char host[256];
     agent_options o = {.host = host};
-    edgeps_err err = options_read(rows, OPTIONS, argc, argv, value, &operand, &diag);
+    edgeps_err err = options_read(table, argc, argv, value, &operand, &diag);
     if (!err && value[HELP]) {
         options_help("agent --coordinator HOST:PORT --node NAME",
-                     "hosts the roles of one node; `edgeps run` starts one per node", rows,
-                     OPTIONS);
+                     "hosts the roles of one node; `edgeps run` starts one per node", table);
         return 0;
     }
     if (!err && (!value[COORDINATOR] || !value[NODE] || operand))

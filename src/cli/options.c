@@ -8,20 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* NOLINTNEXTLINE(readability-function-size): seven, and none of them belongs to another */
-edgeps_err options_read(const options_row *rows, size_t count, int argc, char **argv,
-                        const char **values, const char **operand, edgeps_diag *diag)
+edgeps_err options_read(options_table table, int argc, char **argv, const char **values,
+                        const char **operand, edgeps_diag *diag)
 {
-    assert(count < OPTIONS_MOST);
-    struct option table[OPTIONS_MOST + 1] = {{0}};
-    for (size_t k = 0; k < count; k++)
-        table[k] = (struct option){.name = rows[k].name,
-                                   .has_arg = rows[k].argument ? required_argument : no_argument,
+    assert(table.count < OPTIONS_MOST);
+    struct option known[OPTIONS_MOST + 1] = {{0}};
+    for (size_t k = 0; k < table.count; k++) {
+        const options_row *row = &table.rows[k];
+        known[k] = (struct option){.name = row->name,
+                                   .has_arg = row->argument ? required_argument : no_argument,
                                    .val = (int)k + 256};
+    }
     opterr = 0;
     optind = 1;
     int found;
-    while ((found = getopt_long(argc, argv, ":h", table, NULL)) != -1) {
+    while ((found = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
         const char *given = argv[optind - 1];
         if (found == ':')
             return diag_fail(diag, EDGEPS_USAGE, "%s: needs a value; see --help", given);
@@ -36,16 +37,16 @@ edgeps_err options_read(const options_row *rows, size_t count, int argc, char **
     return EDGEPS_OK;
 }
 
-void options_help(const char *usage, const char *purpose, const options_row *rows, size_t count)
+void options_help(const char *usage, const char *purpose, options_table table)
 {
     printf("usage: edgeps %s\n%s\n\n", usage, purpose);
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < table.count; k++) {
+        const options_row *row = &table.rows[k];
         char head[64];
-        snprintf(head, sizeof head, "--%s %s", rows[k].name,
-                 rows[k].argument ? rows[k].argument : "");
-        printf("  %-22s %s", head, rows[k].text);
-        if (rows[k].fallback)
-            printf(" (default %s)", rows[k].fallback);
+        snprintf(head, sizeof head, "--%s %s", row->name, row->argument ? row->argument : "");
+        printf("  %-22s %s", head, row->text);
+        if (row->fallback)
+            printf(" (default %s)", row->fallback);
         putchar('\n');
     }
 }

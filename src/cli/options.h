@@ -19,14 +19,19 @@ typedef struct options_row {
     bool kept; /* written to the run folder, for --resume */
 } options_row;
 
+typedef struct options_table {
+    const options_row *rows;
+    size_t count; /* below OPTIONS_MOST */
+} options_table;
+
 /* Reads the command line after the subcommand's name (argv[0]): values[k] is the text of rows[k],
  * NULL where it was not given. At most one argument that is no option goes to `operand`. Texts lend
  * from argv. EDGEPS_USAGE otherwise. */
-edgeps_err options_read(const options_row *rows, size_t count, int argc, char **argv,
-                        const char **values, const char **operand, edgeps_diag *diag);
+edgeps_err options_read(options_table table, int argc, char **argv, const char **values,
+                        const char **operand, edgeps_diag *diag);
 
 /* Prints "usage: edgeps <usage>", what it does, and a line per option. */
-void options_help(const char *usage, const char *purpose, const options_row *rows, size_t count);
+void options_help(const char *usage, const char *purpose, options_table table);
 
 edgeps_err options_whole(const char *name, const char *text, int64_t least, int64_t most,
                          edgeps_diag *diag, int64_t *out);

@@ -42,6 +42,8 @@ static const options_row rows[OPTIONS] = {
     [HELP] = {"help", NULL, NULL, "this text", false},
 };
 
+static const options_table table = {rows, OPTIONS};
+
 typedef struct work {
     const char *value[OPTIONS];
     network *net;
@@ -219,10 +221,10 @@ int cli_plan(int argc, char **argv)
     work w = {.net = NULL};
     const char *path = NULL;
     edgeps_diag diag = {.text = ""};
-    edgeps_err err = options_read(rows, OPTIONS, argc, argv, w.value, &path, &diag);
+    edgeps_err err = options_read(table, argc, argv, w.value, &path, &diag);
     if (!err && w.value[HELP]) {
         options_help("plan NETWORK [OPTIONS]", "places the parameter servers of a training job",
-                     rows, OPTIONS);
+                     table);
         return 0;
     }
     for (int k = 0; k < OPTIONS; k++)

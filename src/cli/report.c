@@ -18,6 +18,8 @@ static const options_row rows[OPTIONS] = {
     [HELP] = {"help", NULL, NULL, "this text", false},
 };
 
+static const options_table table = {rows, OPTIONS};
+
 typedef struct collection {
     meter_history history;
     edgeps_err err;
@@ -101,12 +103,12 @@ int cli_report(int argc, char **argv)
 {
     const char *value[OPTIONS] = {NULL}, *dir = NULL;
     edgeps_diag diag = {.text = ""};
-    edgeps_err err = options_read(rows, OPTIONS, argc, argv, value, &dir, &diag);
+    edgeps_err err = options_read(table, argc, argv, value, &dir, &diag);
     if (!err && value[HELP]) {
         options_help("report [DIR] [--json]",
                      "prints what happened in the run whose folder is DIR (default run), and what "
                      "it came to",
-                     rows, OPTIONS);
+                     table);
         return 0;
     }
     if (!err)

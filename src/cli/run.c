@@ -78,6 +78,8 @@ static const options_row rows[OPTIONS] = {
     [HELP] = {"help", NULL, NULL, "this text", false},
 };
 
+static const options_table table = {rows, OPTIONS};
+
 typedef struct run {
     const char *value[OPTIONS];
     char *owned[OPTIONS]; /* values that were read back */
@@ -299,10 +301,10 @@ int cli_run(int argc, char **argv)
     run r = {.host = {.observe = observe}};
     edgeps_diag diag = {.text = ""};
     const char *path = NULL;
-    edgeps_err err = options_read(rows, OPTIONS, argc, argv, r.value, &path, &diag);
+    edgeps_err err = options_read(table, argc, argv, r.value, &path, &diag);
     if (!err && r.value[HELP]) {
         options_help("run NETWORK [OPTIONS]", "trains a model through placed parameter servers",
-                     rows, OPTIONS);
+                     table);
         return 0;
     }
     if (!err)

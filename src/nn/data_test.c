@@ -150,8 +150,10 @@ static void every_sample_goes_to_exactly_one_part(void **state)
     for (uint64_t seed = 1; seed <= 5; seed++)
         for (size_t k = 0; k < 4; k++) {
             nn_partition p;
-            assert_int_equal(nn_split(labels, SAMPLES, PARTS, k ? NN_SPLIT_DIRICHLET : NN_SPLIT_IID,
-                                      k ? alphas[k - 1] : 0, seed, &p),
+            assert_int_equal(nn_split(labels, SAMPLES, PARTS,
+                                      &(nn_split_way){k ? NN_SPLIT_DIRICHLET : NN_SPLIT_IID,
+                                                      k ? alphas[k - 1] : 0, seed},
+                                      &p),
                              EDGEPS_OK);
             assert_partition(&p, SAMPLES);
             for (size_t q = 0; k == 0 && q < PARTS; q++) {
@@ -161,10 +163,11 @@ static void every_sample_goes_to_exactly_one_part(void **state)
             nn_partition_free(&p);
         }
     nn_partition p;
-    assert_int_equal(nn_split(labels, 3, 3, NN_SPLIT_DIRICHLET, 0.01, 1, &p), EDGEPS_OK);
+    assert_int_equal(nn_split(labels, 3, 3, &(nn_split_way){NN_SPLIT_DIRICHLET, 0.01, 1}, &p),
+                     EDGEPS_OK);
     assert_partition(&p, 3);
     nn_partition_free(&p);
-    assert_int_equal(nn_split(labels, 3, 4, NN_SPLIT_IID, 0, 1, &p), EDGEPS_USAGE);
+    assert_int_equal(nn_split(labels, 3, 4, &(nn_split_way){NN_SPLIT_IID, 0, 1}, &p), EDGEPS_USAGE);
     mem_free(labels);
 }
 
@@ -173,8 +176,9 @@ static double skew(const uint8_t *labels, double alpha, uint64_t seed)
 {
     nn_partition p;
     double sum = 0;
-    assert_int_equal(nn_split(labels, SAMPLES, PARTS, NN_SPLIT_DIRICHLET, alpha, seed, &p),
-                     EDGEPS_OK);
+    assert_int_equal(
+        nn_split(labels, SAMPLES, PARTS, &(nn_split_way){NN_SPLIT_DIRICHLET, alpha, seed}, &p),
+        EDGEPS_OK);
     for (size_t q = 0; q < PARTS; q++) {
         size_t of_label[10] = {0}, most = 0;
         for (size_t k = p.offsets[q]; k < p.offsets[q + 1]; k++)
@@ -205,9 +209,15 @@ static void the_same_seed_gives_the_same_split(void **state)
     (void)state;
     uint8_t *labels = some_labels();
     nn_partition a, b, c;
-    assert_int_equal(nn_split(labels, SAMPLES, PARTS, NN_SPLIT_DIRICHLET, 0.5, 4, &a), EDGEPS_OK);
-    assert_int_equal(nn_split(labels, SAMPLES, PARTS, NN_SPLIT_DIRICHLET, 0.5, 4, &b), EDGEPS_OK);
-    assert_int_equal(nn_split(labels, SAMPLES, PARTS, NN_SPLIT_DIRICHLET, 0.5, 5, &c), EDGEPS_OK);
+    assert_int_equal(
+        nn_split(labels, SAMPLES, PARTS, &(nn_split_way){NN_SPLIT_DIRICHLET, 0.5, 4}, &a),
+        EDGEPS_OK);
+    assert_int_equal(
+        nn_split(labels, SAMPLES, PARTS, &(nn_split_way){NN_SPLIT_DIRICHLET, 0.5, 4}, &b),
+        EDGEPS_OK);
+    assert_int_equal(
+        nn_split(labels, SAMPLES, PARTS, &(nn_split_way){NN_SPLIT_DIRICHLET, 0.5, 5}, &c),
+        EDGEPS_OK);
     assert_memory_equal(a.indices, b.indices, SAMPLES * sizeof *a.indices);
     assert_memory_not_equal(a.indices, c.indices, SAMPLES * sizeof *a.indices);
     nn_partition_free(&a);
@@ -216,7 +226,7 @@ static void the_same_seed_gives_the_same_split(void **state)
     edgeps_err err = EDGEPS_NOMEM;
     for (long n = 1; err; n++) {
         mem_fail_at(n);
-        err = nn_split(labels, SAMPLES, PARTS, NN_SPLIT_IID, 0, 4, &a);
+        err = nn_split(labels, SAMPLES, PARTS, &(nn_split_way){NN_SPLIT_IID, 0, 4}, &a);
         mem_fail_at(0);
     }
     nn_partition_free(&a);
@@ -244,7 +254,7 @@ static void sgd_follows_its_formula(void **state)
 {
     (void)state;
     float p[] = {1, -2}, v[] = {0.5F, 0}, sum[] = {4, -8};
-    nn_sgd_step(p, v, sum, 2, 0.25F, 0.1F, 0.9F);
+    nn_sgd_step(p, v, sum, 2, &(nn_sgd){0.25F, 0.1F, 0.9F});
     /* v = 0.9 x 0.5 + 1 = 1.45; p = 1 - 0.145.  v = -2; p = -2 + 0.2 */
     assert_true(fabsf(v[0] - 1.45F) < 1e-6F && fabsf(p[0] - 0.855F) < 1e-6F);
     assert_true(fabsf(v[1] + 2) < 1e-6F && fabsf(p[1] + 1.8F) < 1e-6F);

@@ -149,42 +149,41 @@ static double softmax(float *row, uint8_t label)
     return log(sum) - at_label;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): seven, and none of them belongs to another */
-edgeps_err nn_gradient(nn_model *m, const float *parameters, const float *images,
-                       const uint8_t *labels, size_t count, float *gradient, double *loss_sum)
+edgeps_err nn_gradient(nn_model *m, const float *parameters, const nn_batch *batch, float *gradient,
+                       double *loss_sum)
 {
-    float *logits = m->backend->forward(m->state, parameters, images, count);
+    float *logits = m->backend->forward(m->state, parameters, batch->images, batch->count);
     if (!logits)
         return EDGEPS_INTERNAL;
     double loss = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         float *row = logits + i * NN_CLASSES;
-        loss += softmax(row, labels[i]);
-        row[labels[i]] -= 1; /* d loss / d logits = softmax - one hot */
+        loss += softmax(row, batch->labels[i]);
+        row[batch->labels[i]] -= 1; /* d loss / d logits = softmax - one hot */
     }
-    edgeps_err err = m->backend->backward(m->state, parameters, images, count, gradient);
+    edgeps_err err =
+        m->backend->backward(m->state, parameters, batch->images, batch->count, gradient);
     if (!err)
         *loss_sum = loss;
     return err;
 }
 
-/* NOLINTNEXTLINE(readability-function-size): seven, and none of them belongs to another */
-edgeps_err nn_score(nn_model *m, const float *parameters, const float *images,
-                    const uint8_t *labels, size_t count, size_t *correct, double *loss_sum)
+edgeps_err nn_score(nn_model *m, const float *parameters, const nn_batch *batch, size_t *correct,
+                    double *loss_sum)
 {
-    float *logits = m->backend->forward(m->state, parameters, images, count);
+    float *logits = m->backend->forward(m->state, parameters, batch->images, batch->count);
     if (!logits)
         return EDGEPS_INTERNAL;
     double loss = 0;
     size_t right = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < batch->count; i++) {
         float *row = logits + i * NN_CLASSES;
         int best = 0;
         for (int c = 1; c < NN_CLASSES; c++)
             if (row[c] > row[best])
                 best = c;
-        right += best == labels[i];
-        loss += softmax(row, labels[i]);
+        right += best == batch->labels[i];
+        loss += softmax(row, batch->labels[i]);
     }
     *correct = right;
     *loss_sum = loss;

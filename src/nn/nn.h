@@ -52,18 +52,25 @@ bool nn_tensor_at(nn_kind kind, size_t k, nn_tensor *out);
  * everywhere. */
 void nn_initialise(nn_kind kind, uint64_t seed, float *parameters);
 
+/* Samples that are computed together; lent. */
+typedef struct nn_batch {
+    const float *images;   /* (count, 784) */
+    const uint8_t *labels; /* (count) */
+    size_t count;          /* at least 1 */
+} nn_batch;
+
 /* A model for batches up to `max_batch`. EDGEPS_UNSUPPORTED when the backend refuses. */
 edgeps_err nn_model_make(nn_kind kind, nn_backend backend, size_t max_batch, edgeps_diag *diag,
                          nn_model **out);
 void nn_model_free(nn_model *m);
 
-/* images (count, 784), labels (count), 1 <= count <= max_batch. Overwrites `gradient`; `loss_sum`
- * is the sum of the losses. */
-edgeps_err nn_gradient(nn_model *m, const float *parameters, const float *images,
-                       const uint8_t *labels, size_t count, float *gradient, double *loss_sum);
+/* The gradient of a batch of at most max_batch samples. Overwrites `gradient`; `loss_sum` is the
+ * sum of the losses. */
+edgeps_err nn_gradient(nn_model *m, const float *parameters, const nn_batch *batch, float *gradient,
+                       double *loss_sum);
 
 /* How many samples the model gets right, and the sum of their losses. */
-edgeps_err nn_score(nn_model *m, const float *parameters, const float *images,
-                    const uint8_t *labels, size_t count, size_t *correct, double *loss_sum);
+edgeps_err nn_score(nn_model *m, const float *parameters, const nn_batch *batch, size_t *correct,
+                    double *loss_sum);
 
 #endif

@@ -84,12 +84,12 @@ static void gradients_of_both_backends_agree_at_any_batch_size(void **state)
         float *a = mem_alloc(s.count, sizeof *a), *b = mem_alloc(s.count, sizeof *b);
         for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
             double loss_a, loss_b;
-            assert_int_equal(
-                nn_gradient(ref, s.parameters, s.images, s.labels, sizes[n], a, &loss_a),
-                EDGEPS_OK);
-            assert_int_equal(
-                nn_gradient(fast, s.parameters, s.images, s.labels, sizes[n], b, &loss_b),
-                EDGEPS_OK);
+            assert_int_equal(nn_gradient(ref, s.parameters,
+                                         &(nn_batch){s.images, s.labels, sizes[n]}, a, &loss_a),
+                             EDGEPS_OK);
+            assert_int_equal(nn_gradient(fast, s.parameters,
+                                         &(nn_batch){s.images, s.labels, sizes[n]}, b, &loss_b),
+                             EDGEPS_OK);
             assert_close(b, a, s.count, 1e-5);
             assert_true(fabs(loss_a - loss_b) <= 1e-5 * loss_a);
         }
@@ -105,8 +105,9 @@ static double loss_at(nn_model *m, sample *s, size_t count)
 {
     size_t correct;
     double loss;
-    assert_int_equal(nn_score(m, s->parameters, s->images, s->labels, count, &correct, &loss),
-                     EDGEPS_OK);
+    assert_int_equal(
+        nn_score(m, s->parameters, &(nn_batch){s->images, s->labels, count}, &correct, &loss),
+        EDGEPS_OK);
     return loss;
 }
 
@@ -125,8 +126,9 @@ static void gradients_are_the_slopes_of_the_loss(void **state)
         nn_tensor t;
         rng r = rng_make(4, 0);
         size_t tried = 0, off = 0;
-        assert_int_equal(nn_gradient(m, s.parameters, s.images, s.labels, COUNT, gradient, &loss),
-                         EDGEPS_OK);
+        assert_int_equal(
+            nn_gradient(m, s.parameters, &(nn_batch){s.images, s.labels, COUNT}, gradient, &loss),
+            EDGEPS_OK);
         for (size_t i = 0; nn_tensor_at(kinds[k], i, &t); i++)
             for (int n = 0; n < STEPS_PER_TENSOR; n++, tried++) {
                 int64_t at = t.offset + (int64_t)rng_below(&r, (uint64_t)t.count);
@@ -155,12 +157,15 @@ static void the_gradient_of_a_batch_is_the_sum_of_its_samples(void **state)
         float *whole = mem_alloc(s.count, sizeof *whole), *sum = mem_alloc(s.count, sizeof *sum),
               *one = mem_alloc(s.count, sizeof *one);
         double loss, loss_sum = 0, loss_one;
-        assert_int_equal(nn_gradient(m, s.parameters, s.images, s.labels, 16, whole, &loss),
-                         EDGEPS_OK);
+        assert_int_equal(
+            nn_gradient(m, s.parameters, &(nn_batch){s.images, s.labels, 16}, whole, &loss),
+            EDGEPS_OK);
         for (size_t i = 0; i < 16; i++) {
-            assert_int_equal(nn_gradient(m, s.parameters, s.images + i * NN_IMAGE_VALUES,
-                                         s.labels + i, 1, one, &loss_one),
-                             EDGEPS_OK);
+            assert_int_equal(
+                nn_gradient(m, s.parameters,
+                            &(nn_batch){s.images + i * NN_IMAGE_VALUES, s.labels + i, 1}, one,
+                            &loss_one),
+                EDGEPS_OK);
             nn_add(sum, one, s.count);
             loss_sum += loss_one;
         }
@@ -229,8 +234,9 @@ static void threads_stay_what_they_were(void **state)
     nn_model *m = make_model(NN_LENET5, NN_DNNL);
     float *gradient = mem_alloc(s.count, sizeof *gradient);
     double loss;
-    assert_int_equal(nn_gradient(m, s.parameters, s.images, s.labels, MOST, gradient, &loss),
-                     EDGEPS_OK);
+    assert_int_equal(
+        nn_gradient(m, s.parameters, &(nn_batch){s.images, s.labels, MOST}, gradient, &loss),
+        EDGEPS_OK);
     size_t threads = 0;
     DIR *tasks = opendir("/proc/self/task");
     assert_non_null(tasks);
@@ -256,9 +262,10 @@ static void train_epoch(nn_model *m, const nn_dataset *data, float *parameters, 
         for (uint32_t k = 0; k < BATCH; k++)
             indices[k] = from + k;
         nn_dataset_batch(data, NN_TRAIN, indices, BATCH, images, labels);
-        assert_int_equal(nn_gradient(m, parameters, images, labels, BATCH, gradient, &loss),
-                         EDGEPS_OK);
-        nn_sgd_step(parameters, velocity, gradient, count, 1.0F / BATCH, 0.05F, 0.9F);
+        assert_int_equal(
+            nn_gradient(m, parameters, &(nn_batch){images, labels, BATCH}, gradient, &loss),
+            EDGEPS_OK);
+        nn_sgd_step(parameters, velocity, gradient, count, &(nn_sgd){1.0F / BATCH, 0.05F, 0.9F});
     }
     mem_free(gradient);
     mem_free(images);
@@ -285,7 +292,8 @@ static void the_mlp_learns_the_synthetic_set(void **state)
     size_t correct;
     double loss;
     nn_dataset_batch(data, NN_TEST, indices, 60, s.images, s.labels);
-    assert_int_equal(nn_score(m, s.parameters, s.images, s.labels, 60, &correct, &loss), EDGEPS_OK);
+    assert_int_equal(
+        nn_score(m, s.parameters, &(nn_batch){s.images, s.labels, 60}, &correct, &loss), EDGEPS_OK);
     if (correct <= 54)
         fail_msg("%zu of 60 are right", correct);
     nn_model_free(m);

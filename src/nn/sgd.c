@@ -6,11 +6,10 @@ void nn_add(float *restrict sum, const float *restrict x, size_t n)
         sum[k] += x[k];
 }
 
-/* NOLINTNEXTLINE(readability-function-size): seven, and none of them belongs to another */
 void nn_sgd_step(float *restrict parameters, float *restrict velocity,
-                 const float *restrict gradient_sum, size_t count, float scale, float rate,
-                 float momentum)
+                 const float *restrict gradient_sum, size_t count, const nn_sgd *how)
 {
+    const float scale = how->scale, rate = how->rate, momentum = how->momentum;
     for (size_t k = 0; k < count; k++) {
         float v = momentum * velocity[k] + scale * gradient_sum[k];
         velocity[k] = v;

@@ -8,9 +8,14 @@
 /* sum += x, n values. */
 void nn_add(float *restrict sum, const float *restrict x, size_t n);
 
+typedef struct nn_sgd {
+    float scale; /* of the gradient: 1 / samples in its sum */
+    float rate;
+    float momentum;
+} nn_sgd;
+
 /* g = scale * gradient_sum; velocity = momentum * velocity + g; parameters -= rate * velocity. */
 void nn_sgd_step(float *restrict parameters, float *restrict velocity,
-                 const float *restrict gradient_sum, size_t count, float scale, float rate,
-                 float momentum);
+                 const float *restrict gradient_sum, size_t count, const nn_sgd *how);
 
 #endif

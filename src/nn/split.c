@@ -10,99 +10,115 @@ void nn_round_range(size_t shard_count, size_t rounds, size_t round, size_t *fir
     *count = shard_count * (round + 1) / rounds - *first;
 }
 
-/* owner[k]: the part of sample k. A label's samples, in random order, are cut at the cumulated
- * shares. */
-/* NOLINTNEXTLINE(readability-function-size): scratch and the shares' law are nn_split's */
-static void own_by_dirichlet(const uint8_t *labels, size_t count, size_t parts, double alpha,
-                             rng *r, const uint32_t *order, double *share, uint32_t *owner)
+/* The samples being dealt out. */
+typedef struct deal {
+    const uint8_t *labels;
+    size_t count;
+    size_t parts;
+    rng random;
+    uint32_t *order; /* of the samples, at random */
+    uint32_t *owner; /* per sample: its part */
+    size_t *size;    /* per part */
+    double *share;   /* per part, of one label */
+} deal;
+
+/* A label's samples, in random order, are cut at the cumulated shares. */
+static void own_by_dirichlet(deal *d, double alpha)
 {
     for (int label = 0; label < NN_CLASSES; label++) {
         size_t of_label = 0, seen = 0, part = 0;
         double sum = 0, cumulated;
-        for (size_t k = 0; k < count; k++)
-            of_label += labels[k] == label;
-        for (size_t p = 0; p < parts; p++)
-            sum += share[p] = rng_gamma(r, alpha);
-        cumulated = share[0] / sum;
-        for (size_t k = 0; k < count; k++) {
-            if (labels[order[k]] != label)
+        for (size_t k = 0; k < d->count; k++)
+            of_label += d->labels[k] == label;
+        for (size_t p = 0; p < d->parts; p++)
+            sum += d->share[p] = rng_gamma(&d->random, alpha);
+        cumulated = d->share[0] / sum;
+        for (size_t k = 0; k < d->count; k++) {
+            if (d->labels[d->order[k]] != label)
                 continue;
             double at = ((double)seen++ + 0.5) / (double)of_label;
-            while (part + 1 < parts && at > cumulated)
-                cumulated += share[++part] / sum;
-            owner[order[k]] = (uint32_t)part;
+            while (part + 1 < d->parts && at > cumulated)
+                cumulated += d->share[++part] / sum;
+            d->owner[d->order[k]] = (uint32_t)part;
         }
     }
 }
 
-/* A part without samples takes one from the largest. */
-static void fill_empty_parts(size_t count, size_t parts, const uint32_t *order, uint32_t *owner,
-                             size_t *size)
+static void own_equally(deal *d)
 {
-    for (size_t p = 0; p < parts; p++)
-        size[p] = 0;
-    for (size_t k = 0; k < count; k++)
-        size[owner[k]]++;
-    for (size_t p = 0; p < parts; p++) {
-        if (size[p])
+    for (size_t k = 0; k < d->count; k++)
+        d->owner[d->order[k]] = (uint32_t)(k * d->parts / d->count);
+}
+
+/* A part without samples takes one from the largest. */
+static void fill_empty_parts(deal *d)
+{
+    for (size_t k = 0; k < d->count; k++)
+        d->size[d->owner[k]]++;
+    for (size_t p = 0; p < d->parts; p++) {
+        if (d->size[p])
             continue;
         size_t largest = 0, k = 0;
-        for (size_t q = 1; q < parts; q++)
-            if (size[q] > size[largest])
+        for (size_t q = 1; q < d->parts; q++)
+            if (d->size[q] > d->size[largest])
                 largest = q;
-        while (owner[order[k]] != largest)
+        while (d->owner[d->order[k]] != largest)
             k++;
-        owner[order[k]] = (uint32_t)p;
-        size[largest]--;
-        size[p]++;
+        d->owner[d->order[k]] = (uint32_t)p;
+        d->size[largest]--;
+        d->size[p]++;
     }
 }
 
-static void list_parts(size_t count, const uint32_t *order, const uint32_t *owner, size_t *next,
-                       nn_partition *p)
+/* Fills the partition; the sizes become the places of each part's next sample. */
+static void list_parts(deal *d, nn_partition *p)
 {
     p->offsets[0] = 0;
-    for (size_t q = 0; q < p->parts; q++) {
-        p->offsets[q + 1] = p->offsets[q] + next[q];
-        next[q] = p->offsets[q];
+    for (size_t q = 0; q < d->parts; q++) {
+        p->offsets[q + 1] = p->offsets[q] + d->size[q];
+        d->size[q] = p->offsets[q];
     }
-    for (size_t k = 0; k < count; k++)
-        p->indices[next[owner[order[k]]]++] = order[k];
+    for (size_t k = 0; k < d->count; k++)
+        p->indices[d->size[d->owner[d->order[k]]]++] = d->order[k];
 }
 
-/* NOLINTNEXTLINE(readability-function-size): seven, and none of them belongs to another */
-edgeps_err nn_split(const uint8_t *labels, size_t sample_count, size_t parts, nn_split_kind kind,
-                    double alpha, uint64_t seed, nn_partition *out)
+static edgeps_err deal_out(deal *d, const nn_split_way *way, nn_partition *p)
+{
+    p->offsets = mem_alloc(d->parts + 1, sizeof *p->offsets);
+    p->indices = mem_alloc(d->count, sizeof *p->indices);
+    d->order = mem_alloc(d->count, sizeof *d->order);
+    d->owner = mem_alloc(d->count, sizeof *d->owner);
+    d->size = mem_alloc(d->parts, sizeof *d->size);
+    d->share = mem_alloc(d->parts, sizeof *d->share);
+    if (!p->offsets || !p->indices || !d->order || !d->owner || !d->size || !d->share)
+        return EDGEPS_NOMEM;
+    d->random = rng_make(way->seed, 99);
+    rng_permutation(&d->random, d->count, d->order);
+    if (way->kind == NN_SPLIT_DIRICHLET)
+        own_by_dirichlet(d, way->alpha);
+    else
+        own_equally(d);
+    fill_empty_parts(d);
+    list_parts(d, p);
+    return EDGEPS_OK;
+}
+
+edgeps_err nn_split(const uint8_t *labels, size_t sample_count, size_t parts,
+                    const nn_split_way *way, nn_partition *out)
 {
     if (parts < 1 || sample_count < parts)
         return EDGEPS_USAGE;
+    deal d = {.labels = labels, .count = sample_count, .parts = parts};
     nn_partition p = {.parts = parts};
-    p.offsets = mem_alloc(parts + 1, sizeof *p.offsets);
-    p.indices = mem_alloc(sample_count, sizeof *p.indices);
-    uint32_t *order = mem_alloc(sample_count, sizeof *order);
-    uint32_t *owner = mem_alloc(sample_count, sizeof *owner);
-    size_t *size = mem_alloc(parts, sizeof *size);
-    double *share = mem_alloc(parts, sizeof *share);
-    edgeps_err err =
-        p.offsets && p.indices && order && owner && size && share ? EDGEPS_OK : EDGEPS_NOMEM;
-    if (!err) {
-        rng r = rng_make(seed, 99);
-        rng_permutation(&r, sample_count, order);
-        if (kind == NN_SPLIT_DIRICHLET)
-            own_by_dirichlet(labels, sample_count, parts, alpha, &r, order, share, owner);
-        else
-            for (size_t k = 0; k < sample_count; k++)
-                owner[order[k]] = (uint32_t)(k * parts / sample_count);
-        fill_empty_parts(sample_count, parts, order, owner, size);
-        list_parts(sample_count, order, owner, size, &p);
+    edgeps_err err = deal_out(&d, way, &p);
+    if (err)
+        nn_partition_free(&p);
+    else
         *out = p;
-        p = (nn_partition){0};
-    }
-    nn_partition_free(&p);
-    mem_free(order);
-    mem_free(owner);
-    mem_free(size);
-    mem_free(share);
+    mem_free(d.order);
+    mem_free(d.owner);
+    mem_free(d.size);
+    mem_free(d.share);
     return err;
 }
 

@@ -12,6 +12,12 @@ typedef enum nn_split_kind {
     NN_SPLIT_DIRICHLET, /* each label's samples by Dirichlet(alpha) shares (Hsu et al. 2019) */
 } nn_split_kind;
 
+typedef struct nn_split_way {
+    nn_split_kind kind;
+    double alpha; /* of NN_SPLIT_DIRICHLET, above 0 */
+    uint64_t seed;
+} nn_split_way;
+
 /* Part p has the samples indices[offsets[p]] .. indices[offsets[p + 1] - 1]. */
 typedef struct nn_partition {
     size_t parts;
@@ -21,8 +27,8 @@ typedef struct nn_partition {
 
 /* Every sample goes to exactly one part, and every part gets at least one: EDGEPS_USAGE when there
  * are fewer samples than parts. The same for a seed everywhere. O(samples + parts x labels). */
-edgeps_err nn_split(const uint8_t *labels, size_t sample_count, size_t parts, nn_split_kind kind,
-                    double alpha, uint64_t seed, nn_partition *out);
+edgeps_err nn_split(const uint8_t *labels, size_t sample_count, size_t parts,
+                    const nn_split_way *way, nn_partition *out);
 void nn_partition_free(nn_partition *p);
 
 /* The slice of a shard that belongs to a round (from 0): near-equal slices that cover the shard

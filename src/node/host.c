@@ -359,9 +359,9 @@ static edgeps_err share_data(host *h)
             h->shard_of[i] = h->shard_count++;
     h->rounds = job_rounds(&o->job, h->shard_count);
     nn_partition parts;
-    err =
-        nn_split(nn_dataset_labels(h->data, NN_TRAIN), (size_t)o->job.sample_count, h->shard_count,
-                 o->dirichlet ? NN_SPLIT_DIRICHLET : NN_SPLIT_IID, o->alpha, o->seed, &parts);
+    nn_split_way way = {o->dirichlet ? NN_SPLIT_DIRICHLET : NN_SPLIT_IID, o->alpha, o->seed};
+    err = nn_split(nn_dataset_labels(h->data, NN_TRAIN), (size_t)o->job.sample_count,
+                   h->shard_count, &way, &parts);
     if (err)
         return diag_fail(h->diag, err, "cannot split %lld samples over %u workers",
                          (long long)o->job.sample_count, h->shard_count);

@@ -44,8 +44,9 @@ static float *flat_step(const fixture *f)
     nn_dataset_batch(data, NN_TRAIN, indices, samples, images, labels);
     assert_int_equal(nn_model_make(NN_MLP, NN_REF, samples, NULL, &model), EDGEPS_OK);
     nn_initialise(NN_MLP, f->options.seed, parameters);
-    assert_int_equal(nn_gradient(model, parameters, images, labels, samples, gradient, &loss),
-                     EDGEPS_OK);
+    assert_int_equal(
+        nn_gradient(model, parameters, &(nn_batch){images, labels, samples}, gradient, &loss),
+        EDGEPS_OK);
     for (size_t k = 0; k < count; k++)
         parameters[k] -= (float)(f->options.rate / (double)samples) * gradient[k];
     nn_model_free(model);

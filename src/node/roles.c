@@ -139,12 +139,14 @@ static void apply(agent *a, const proto_effect *effect)
 {
     const buffers *b = &a->global_buffers;
     int64_t start_ns = clock_now_ns();
+    nn_sgd how = {.scale = (float)(1 / effect->weight),
+                  .rate = (float)a->settings.rate,
+                  .momentum = (float)a->settings.momentum};
     if (effect->weight > 0)
         nn_sgd_step(agent_chunk(a, b->parameters, effect->chunk),
                     agent_chunk(a, b->velocity, effect->chunk),
                     agent_chunk(a, b->sum, effect->chunk), agent_chunk_values(a, effect->chunk),
-                    (float)(1 / effect->weight), (float)a->settings.rate,
-                    (float)a->settings.momentum);
+                    &how);
     a->sum_s += (double)(clock_now_ns() - start_ns) / CLOCK_NS_PER_S;
 }
 
@@ -346,8 +348,13 @@ edgeps_err roles_plan(agent *a)
         err = fit(a, &a->local_buffers, workers);
     if (!err)
         carry_out_all(a, AGENT_LOCAL, NULL,
-                      local_plan(&a->local, pl->generation, pl->global, children, workers,
-                                 a->plan.forget, &a->effects));
+                      local_plan(&a->local,
+                                 &(local_part){.generation = pl->generation,
+                                               .global = pl->global,
+                                               .children = children,
+                                               .count = workers,
+                                               .forget = a->plan.forget},
+                                 &a->effects));
     if (!err)
         carry_out_all(
             a, AGENT_WORKER, NULL,

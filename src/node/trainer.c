@@ -41,13 +41,13 @@ static edgeps_err open_data(trainer *t, const message_welcome *s, edgeps_diag *d
     edgeps_err err = nn_dataset_open(s->data_dir, diag, &t->data);
     if (err)
         return err;
-    nn_split_kind kind = s->dirichlet ? NN_SPLIT_DIRICHLET : NN_SPLIT_IID;
+    nn_split_way way = {s->dirichlet ? NN_SPLIT_DIRICHLET : NN_SPLIT_IID, s->alpha, s->seed};
     size_t samples = (size_t)s->sample_count;
     if (samples > nn_dataset_count(t->data, NN_TRAIN))
         return diag_fail(diag, EDGEPS_FORMAT, "%s: holds fewer than %zu training samples",
                          s->data_dir, samples);
-    err = nn_split(nn_dataset_labels(t->data, NN_TRAIN), samples, s->shard_count, kind, s->alpha,
-                   s->seed, &t->partition);
+    err = nn_split(nn_dataset_labels(t->data, NN_TRAIN), samples, s->shard_count, &way,
+                   &t->partition);
     if (err)
         return diag_fail(diag, err, "cannot split %zu samples over %u workers", samples,
                          s->shard_count);
@@ -152,8 +152,8 @@ static void compute(void *ctx)
         return;
     }
     nn_dataset_batch(t->data, NN_TRAIN, t->batch, t->batch_count, t->images, t->labels);
-    t->err = nn_gradient(t->model, t->parameters, t->images, t->labels, t->batch_count, t->gradient,
-                         &t->loss);
+    t->err = nn_gradient(t->model, t->parameters, &(nn_batch){t->images, t->labels, t->batch_count},
+                         t->gradient, &t->loss);
 }
 
 static void finish(void *ctx)

@@ -213,7 +213,7 @@ static void score(void *ctx)
         for (size_t k = 0; k < n; k++)
             indices[k] = (uint32_t)(from + k);
         nn_dataset_batch(h->data, NN_TEST, indices, n, images, labels);
-        if (nn_score(h->scorer, h->saved.parameters, images, labels, n, &right, &loss))
+        if (nn_score(h->scorer, h->saved.parameters, &(nn_batch){images, labels, n}, &right, &loss))
             break;
         correct += right;
     }

@@ -33,22 +33,21 @@ static edgeps_err connect(const local *l, proto_effects *effects)
                                                      .round = versions_lowest(&l->have)});
 }
 
-/* NOLINTNEXTLINE(readability-function-size): the plan's lines for one node, and where effects go */
-edgeps_err local_plan(local *l, uint64_t generation, int32_t global, const int32_t *children,
-                      size_t count, bool forget, proto_effects *effects)
+edgeps_err local_plan(local *l, const local_part *part, proto_effects *effects)
 {
-    if (generation <= l->family.generation)
+    if (part->generation <= l->family.generation)
         return EDGEPS_OK;
     edgeps_err err = EDGEPS_OK;
     if (l->parent != PROTO_NO_NODE)
         err = proto_effects_add(effects, (proto_effect){.kind = PROTO_DISCONNECT});
     l->attached = false;
-    l->parent = count ? global : PROTO_NO_NODE;
-    if (forget || !count)
+    l->parent = part->count ? part->global : PROTO_NO_NODE;
+    if (part->forget || !part->count)
         versions_fill(&l->have, PROTO_NOTHING);
     if (!err)
-        err = family_plan(&l->family, generation, children, count, &l->have, effects);
-    if (!err && count)
+        err = family_plan(&l->family, part->generation, part->children, part->count, &l->have,
+                          effects);
+    if (!err && part->count)
         err = connect(l, effects);
     return err;
 }

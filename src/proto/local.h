@@ -18,10 +18,17 @@ void local_free(local *l);
 /* The server starts with parameters at these versions, one per chunk, copied from another one. */
 void local_restore(local *l, const int64_t *chunk_versions);
 
-/* A new generation: parent `global` and the workers in `children`; without children the node is no
- * local server any more. `forget` as for worker_plan. */
-edgeps_err local_plan(local *l, uint64_t generation, int32_t global, const int32_t *children,
-                      size_t count, bool forget, proto_effects *effects);
+/* What a generation says of one node's local server. */
+typedef struct local_part {
+    uint64_t generation;
+    int32_t global;          /* node of the global server: the parent */
+    const int32_t *children; /* nodes of its workers */
+    size_t count;            /* 0: the node is no local server */
+    bool forget;             /* as for worker_plan */
+} local_part;
+
+/* A new generation; one that is not newer is ignored. */
+edgeps_err local_plan(local *l, const local_part *part, proto_effects *effects);
 
 edgeps_err local_step(local *l, const proto_event *event, proto_effects *effects);
 

@@ -46,8 +46,9 @@ static void plan_local(world *o, uint64_t generation)
 {
     const int32_t workers[] = {1, 2};
     o->effects.count = 0;
-    assert_int_equal(local_plan(&o->l, generation, GLOBAL, workers, 2, false, &o->effects),
-                     EDGEPS_OK);
+    assert_int_equal(
+        local_plan(&o->l, &(local_part){generation, GLOBAL, workers, 2, false}, &o->effects),
+        EDGEPS_OK);
 }
 
 static proto_event attach(int32_t node, uint64_t generation, int64_t version)

@@ -294,7 +294,8 @@ edgeps_err roles_plan(cluster *c, size_t node, const announcement *news)
         err = carry_out_all(c, node, CLUSTER_GLOBAL, 0);
     count = list_children(pl, (int32_t)node, children);
     if (!err)
-        err = local_plan(&n->local, generation, pl->global, children, count, news->forget,
+        err = local_plan(&n->local,
+                         &(local_part){generation, pl->global, children, count, news->forget},
                          &c->effects);
     if (!err)
         err = carry_out_all(c, node, CLUSTER_LOCAL, 0);

@@ -38,7 +38,7 @@ static int dump(nn_kind kind, size_t batch, uint64_t seed)
         nn_model *m = NULL;
         double loss = 0;
         good = !nn_model_make(kind, (nn_backend)which, batch, NULL, &m) &&
-               !nn_gradient(m, parameters, images, labels, batch, gradient, &loss) &&
+               !nn_gradient(m, parameters, &(nn_batch){images, labels, batch}, gradient, &loss) &&
                put(&loss, sizeof loss, 1) && put(gradient, sizeof(float), head[0]);
         nn_model_free(m);
     }
