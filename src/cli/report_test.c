@@ -33,7 +33,7 @@ static char *read_whole(const char *path)
 static void make_run(char *dir, const char *text, size_t length)
 {
     char path[128];
-    strcpy(dir, "/tmp/edgeps-report-XXXXXX");
+    memcpy(dir, "/tmp/edgeps-report-XXXXXX", sizeof "/tmp/edgeps-report-XXXXXX");
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/events.jsonl", dir);
     FILE *file = fopen(path, "w");
