@@ -81,8 +81,4 @@ function(edgeps_test name)
     if(name MATCHES "^(loop|node)[.]")
         add_dependencies(thread_tests ${target})
     endif()
-    if(EDGEPS_SANITIZE STREQUAL "thread")
-        set_tests_properties(${name} PROPERTIES ENVIRONMENT
-            "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/tsan.supp")
-    endif()
 endfunction()
