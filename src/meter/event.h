@@ -32,7 +32,7 @@ typedef struct meter_epoch {
     size_t workers;
     int64_t samples;
     double measured_s;
-    double predicted_s;
+    double predicted_s; /* NAN where the links are not those of the network file */
     double compute_s;
     double push_s;
     double sum_s;

@@ -136,7 +136,8 @@ void record_epoch(host *h, int64_t epoch)
                      .workers = t->workers,
                      .samples = t->done.samples,
                      .measured_s = t->measured_s,
-                     .predicted_s = h->predicted_round_s * (double)h->rounds,
+                     .predicted_s =
+                         h->options->emulate ? h->predicted_round_s * (double)h->rounds : NAN,
                      .compute_s = t->done.compute_s / workers,
                      .push_s = t->done.push_s / workers,
                      .sum_s = t->sum_s,
