@@ -113,8 +113,19 @@ static void opening_survives_each_allocation_failing(void **state)
         mem_fail_at(n);
         err = nn_dataset_open(dir, NULL, &d);
         mem_fail_at(0);
+        assert_true(err == EDGEPS_OK ? d != NULL : err == EDGEPS_NOMEM && d == NULL);
         nn_dataset_close(d);
     }
+}
+
+static void a_folder_that_takes_no_files_is_named(void **state)
+{
+    (void)state;
+    edgeps_diag diag;
+    char missing[80];
+    snprintf(missing, sizeof missing, "%s/none", dir);
+    assert_int_equal(nn_synthetic_write(missing, 1, 1, 3, &diag), EDGEPS_IO);
+    assert_non_null(strstr(diag.text, "/none: the train files cannot be written: No such file"));
 }
 
 enum { SAMPLES = 5000, PARTS = 12 };
@@ -223,13 +234,57 @@ static void the_same_seed_gives_the_same_split(void **state)
     nn_partition_free(&a);
     nn_partition_free(&b);
     nn_partition_free(&c);
+    mem_free(labels);
+}
+
+static void splitting_survives_each_allocation_failing(void **state)
+{
+    (void)state;
+    uint8_t *labels = some_labels();
     edgeps_err err = EDGEPS_NOMEM;
     for (long n = 1; err; n++) {
+        nn_partition p = {0};
         mem_fail_at(n);
-        err = nn_split(labels, SAMPLES, PARTS, &(nn_split_way){NN_SPLIT_IID, 0, 4}, &a);
+        err = nn_split(labels, SAMPLES, PARTS, &(nn_split_way){NN_SPLIT_DIRICHLET, 0.5, 4}, &p);
         mem_fail_at(0);
+        assert_true(err == EDGEPS_OK ? p.indices != NULL : err == EDGEPS_NOMEM && !p.indices);
+        nn_partition_free(&p);
     }
-    nn_partition_free(&a);
+    mem_free(labels);
+}
+
+/* All draws of Gamma(0.001) underflow in every eighth label; 300 splits share them out evenly. */
+static void tiny_alphas_favour_no_part(void **state)
+{
+    (void)state;
+    enum { SPLITS = 300, FEW = 3, COUNT = 600 };
+    uint8_t *labels = some_labels();
+    size_t size[FEW] = {0};
+    for (uint64_t seed = 0; seed < SPLITS; seed++) {
+        nn_partition p;
+        assert_int_equal(
+            nn_split(labels, COUNT, FEW, &(nn_split_way){NN_SPLIT_DIRICHLET, 1e-3, seed}, &p),
+            EDGEPS_OK);
+        for (size_t q = 0; q < FEW; q++)
+            size[q] += p.offsets[q + 1] - p.offsets[q];
+        nn_partition_free(&p);
+    }
+    /* 3000 labels to three parts: a part's share has a deviation of 0.009 */
+    for (size_t q = 0; q < FEW; q++)
+        assert_true(fabs((double)size[q] / (SPLITS * COUNT) - 1.0 / FEW) < 0.035);
+    mem_free(labels);
+}
+
+static void alphas_that_are_no_concentration_are_refused(void **state)
+{
+    (void)state;
+    static const double alphas[] = {0, -1, NAN, INFINITY};
+    uint8_t *labels = some_labels();
+    nn_partition p;
+    for (size_t k = 0; k < sizeof alphas / sizeof *alphas; k++)
+        assert_int_equal(
+            nn_split(labels, SAMPLES, PARTS, &(nn_split_way){NN_SPLIT_DIRICHLET, alphas[k], 1}, &p),
+            EDGEPS_USAGE);
     mem_free(labels);
 }
 
@@ -272,8 +327,12 @@ int main(void)
         cmocka_unit_test(every_sample_goes_to_exactly_one_part),
         cmocka_unit_test(dirichlet_shards_are_the_more_skewed_the_smaller_alpha),
         cmocka_unit_test(the_same_seed_gives_the_same_split),
+        cmocka_unit_test(splitting_survives_each_allocation_failing),
+        cmocka_unit_test(tiny_alphas_favour_no_part),
+        cmocka_unit_test(alphas_that_are_no_concentration_are_refused),
         cmocka_unit_test(rounds_cover_a_shard_once),
         cmocka_unit_test(sgd_follows_its_formula),
+        UNIT(a_folder_that_takes_no_files_is_named),
         UNIT(damage_is_told_with_file_byte_and_remedy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,8 @@
 #include "base/rng.h"
 #include "nn/nn.h"
 
+#include <math.h>
+
 void nn_round_range(size_t shard_count, size_t rounds, size_t round, size_t *first, size_t *count)
 {
     *first = shard_count * round / rounds;
@@ -22,17 +24,26 @@ typedef struct deal {
     double *share;   /* per part, of one label */
 } deal;
 
+/* Draws the shares of a label, in proportion to Gamma(alpha), and returns their sum. All draws
+ * underflow when alpha is tiny, where Dirichlet's limit gives the label to one part. */
+static double draw_shares(deal *d, double alpha)
+{
+    double sum = 0;
+    for (size_t p = 0; p < d->parts; p++)
+        sum += d->share[p] = rng_gamma(&d->random, alpha);
+    if (sum == 0)
+        sum = d->share[rng_below(&d->random, d->parts)] = 1;
+    return sum;
+}
+
 /* A label's samples, in random order, are cut at the cumulated shares. */
 static void own_by_dirichlet(deal *d, double alpha)
 {
     for (int label = 0; label < NN_CLASSES; label++) {
         size_t of_label = 0, seen = 0, part = 0;
-        double sum = 0, cumulated;
+        double sum = draw_shares(d, alpha), cumulated = d->share[0] / sum;
         for (size_t k = 0; k < d->count; k++)
             of_label += d->labels[k] == label;
-        for (size_t p = 0; p < d->parts; p++)
-            sum += d->share[p] = rng_gamma(&d->random, alpha);
-        cumulated = d->share[0] / sum;
         for (size_t k = 0; k < d->count; k++) {
             if (d->labels[d->order[k]] != label)
                 continue;
@@ -107,6 +118,8 @@ edgeps_err nn_split(const uint8_t *labels, size_t sample_count, size_t parts,
                     const nn_split_way *way, nn_partition *out)
 {
     if (parts < 1 || sample_count < parts)
+        return EDGEPS_USAGE;
+    if (way->kind == NN_SPLIT_DIRICHLET && !(way->alpha > 0 && isfinite(way->alpha)))
         return EDGEPS_USAGE;
     deal d = {.labels = labels, .count = sample_count, .parts = parts};
     nn_partition p = {.parts = parts};

@@ -26,7 +26,9 @@ typedef struct nn_partition {
 } nn_partition;
 
 /* Every sample goes to exactly one part, and every part gets at least one: EDGEPS_USAGE when there
- * are fewer samples than parts. The same for a seed everywhere. O(samples + parts x labels). */
+ * are fewer samples than parts, or when `alpha` of a Dirichlet split is not positive and finite.
+ * The same for a seed everywhere. O(labels x (samples + parts)), and O(samples + parts) for each
+ * part that the draw left empty. */
 edgeps_err nn_split(const uint8_t *labels, size_t sample_count, size_t parts,
                     const nn_split_way *way, nn_partition *out);
 void nn_partition_free(nn_partition *p);

@@ -65,7 +65,7 @@ static edgeps_err write_set(const char *dir, const char *set, size_t count, cons
     if (labels && fclose(labels))
         good = false;
     return good ? EDGEPS_OK
-                : diag_fail(diag, EDGEPS_IO, "%s: cannot be written: %s", image_path,
+                : diag_fail(diag, EDGEPS_IO, "%s: the %s files cannot be written: %s", dir, set,
                             strerror(errno));
 }
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes the four IDX files into the folder `dir`, which exists. EDGEPS_IO names the file. */
+/* Writes the four IDX files into the folder `dir`, which exists. EDGEPS_IO names folder and set. */
 edgeps_err nn_synthetic_write(const char *dir, size_t train_count, size_t test_count, uint64_t seed,
                               edgeps_diag *diag);
 
