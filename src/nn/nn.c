@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "nn/nn_int.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -152,6 +153,7 @@ static double softmax(float *row, uint8_t label)
 edgeps_err nn_gradient(nn_model *m, const float *parameters, const nn_batch *batch, float *gradient,
                        double *loss_sum)
 {
+    assert(batch->count >= 1 && batch->count <= m->max_batch);
     float *logits = m->backend->forward(m->state, parameters, batch->images, batch->count);
     if (!logits)
         return EDGEPS_INTERNAL;
@@ -171,6 +173,7 @@ edgeps_err nn_gradient(nn_model *m, const float *parameters, const nn_batch *bat
 edgeps_err nn_score(nn_model *m, const float *parameters, const nn_batch *batch, size_t *correct,
                     double *loss_sum)
 {
+    assert(batch->count >= 1 && batch->count <= m->max_batch);
     float *logits = m->backend->forward(m->state, parameters, batch->images, batch->count);
     if (!logits)
         return EDGEPS_INTERNAL;

@@ -65,7 +65,9 @@ edgeps_err nn_model_make(nn_kind kind, nn_backend backend, size_t max_batch, edg
 void nn_model_free(nn_model *m);
 
 /* The gradient of a batch of at most max_batch samples. Overwrites `gradient`; `loss_sum` is the
- * sum of the losses. */
+ * sum of the losses. The first batch of a size builds what the backend needs for it, which later
+ * batches reuse; EDGEPS_INTERNAL when that or the pass fails: `gradient` is then undefined, and the
+ * model stays usable. */
 edgeps_err nn_gradient(nn_model *m, const float *parameters, const nn_batch *batch, float *gradient,
                        double *loss_sum);
 

@@ -7,7 +7,6 @@
 
 typedef struct ref {
     const net *net;
-    size_t max_batch;
     float *outputs[LAYERS_MOST];    /* (max_batch, layer_out_values) */
     float *gradients[LAYERS_MOST];  /* of the same shape */
     uint32_t *winners[LAYERS_MOST]; /* of pooling: where in its input each output came from */
@@ -42,7 +41,6 @@ static edgeps_err ref_make(const net *n, size_t max_batch, edgeps_diag *diag, vo
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for a batch of %zu samples", max_batch);
     }
     r->net = n;
-    r->max_batch = max_batch;
     *state = r;
     return EDGEPS_OK;
 }
