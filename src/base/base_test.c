@@ -26,6 +26,16 @@ static void messages_are_wrapped_on_the_way_up_and_cut_when_too_long(void **stat
     assert_int_equal(diag_fail(NULL, EDGEPS_IO, "nobody listens"), EDGEPS_IO);
 }
 
+static void foreign_bytes_do_not_break_the_line(void **state)
+{
+    (void)state;
+    edgeps_diag diag;
+    diag_fail(&diag, EDGEPS_FORMAT, "'%s'", "a\nb\x1b[2J\x7fé");
+    assert_string_equal(diag.text, "'a?b?[2J?é'");
+    diag_wrap(&diag, EDGEPS_FORMAT, "%s", "c\rd");
+    assert_string_equal(diag.text, "c?d: 'a?b?[2J?é'");
+}
+
 static void every_error_has_a_text_and_the_documented_exit_status(void **state)
 {
     (void)state;
@@ -167,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_are_wrapped_on_the_way_up_and_cut_when_too_long),
+        cmocka_unit_test(foreign_bytes_do_not_break_the_line),
         cmocka_unit_test(every_error_has_a_text_and_the_documented_exit_status),
         cmocka_unit_test(memory_comes_zeroed_and_an_overflow_is_no_memory),
         cmocka_unit_test(the_nth_allocation_and_all_after_it_fail),

@@ -17,6 +17,14 @@ const char *err_text(edgeps_err err) { return table[err].text; }
 
 int err_exit_status(edgeps_err err) { return table[err].status; }
 
+/* A foreign name in a message neither breaks the line nor steers a terminal. */
+static void keep_one_line(edgeps_diag *diag)
+{
+    for (char *c = diag->text; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f)
+            *c = '?';
+}
+
 #undef diag_fail
 #undef diag_wrap
 
@@ -28,6 +36,7 @@ edgeps_err diag_fail(edgeps_diag *diag, edgeps_err err, const char *format, ...)
     va_start(args, format);
     vsnprintf(diag->text, sizeof diag->text, format, args);
     va_end(args);
+    keep_one_line(diag);
     return err;
 }
 
@@ -43,5 +52,6 @@ edgeps_err diag_wrap(edgeps_diag *diag, edgeps_err err, const char *format, ...)
     va_end(args);
     if (used >= 0 && (size_t)used < sizeof diag->text)
         snprintf(diag->text + used, sizeof diag->text - (size_t)used, ": %s", inner);
+    keep_one_line(diag);
     return err;
 }

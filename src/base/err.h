@@ -40,7 +40,8 @@ const char *err_text(edgeps_err err);
 /* The exit status that the command ends with for a code. */
 int err_exit_status(edgeps_err err);
 
-/* Writes the formatted message into `diag` (which may be NULL) and returns `err`. */
+/* Writes the formatted message into `diag` (which may be NULL), control characters in it as "?",
+ * and returns `err`. */
 edgeps_err diag_fail(edgeps_diag *diag, edgeps_err err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
