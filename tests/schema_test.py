@@ -36,6 +36,8 @@ for path in examples:
     refuses(networks, network, lambda n: n["nodes"][0].update(up=20))
     refuses(networks, network, lambda n: n["nodes"][0].update(up="20 Mbps"))
     refuses(networks, network, lambda n: n.update(scenario=[{"node": "x", "kill": True}]))
+    refuses(networks, network, lambda n: n.update(pairs=[{"from": "x", "to": "y"}]))
+    refuses(networks, network, lambda n: n["nodes"][0].update(name="a\nb"))
     for algorithm in ("approx", "greedy"):
         text = subprocess.run([edgeps, "plan", path, "--json", "--algo", algorithm], check=True,
                               capture_output=True).stdout

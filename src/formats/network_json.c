@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define MAX_FILE_BYTES (INT64_C(1) << 30)
+#define MAX_ACCESS_S 86400.0 /* the sum of two stays a quantity that can be written */
 
 static const char *const network_keys[] = {"edgeps", "name",     "nodes", "latency",
                                            "pairs",  "scenario", NULL};
@@ -30,22 +31,26 @@ static edgeps_err read_bool(const json_t *object, const char *key, edgeps_diag *
     return EDGEPS_OK;
 }
 
-static edgeps_err read_quantity(const json_t *object, const char *key, quantity_kind kind,
-                                edgeps_diag *diag, double *out)
+static edgeps_err read_value(const json_t *value, quantity_kind kind, edgeps_diag *diag,
+                             double *out)
 {
-    const json_t *value = json_object_get(object, key);
-    if (!value)
-        return EDGEPS_OK;
     if (json_is_number(value))
         return diag_fail(diag, EDGEPS_FORMAT,
-                         "%s: a bare number has no unit; write a text with one, such as %s", key,
+                         "a bare number has no unit; write a text with one, such as %s",
                          kind == QUANTITY_RATE   ? "\"20 Mbit/s\""
                          : kind == QUANTITY_SIZE ? "\"512 MiB\""
                          : kind == QUANTITY_TIME ? "\"15 ms\""
                                                  : "\"900 samples/s\"");
     if (!json_is_string(value))
-        return diag_fail(diag, EDGEPS_FORMAT, "%s: must be a text with a unit", key);
-    edgeps_err err = quantity_parse(kind, json_string_value(value), diag, out);
+        return diag_fail(diag, EDGEPS_FORMAT, "must be a text with a unit");
+    return quantity_parse(kind, json_string_value(value), diag, out);
+}
+
+static edgeps_err read_quantity(const json_t *object, const char *key, quantity_kind kind,
+                                edgeps_diag *diag, double *out)
+{
+    const json_t *value = json_object_get(object, key);
+    edgeps_err err = value ? read_value(value, kind, diag, out) : EDGEPS_OK;
     return err ? diag_wrap(diag, err, "%s", key) : EDGEPS_OK;
 }
 
@@ -86,8 +91,6 @@ static edgeps_err read_rates(const json_t *object, network_node *node, edgeps_di
         err = read_quantity(object, "sum", QUANTITY_RATE, diag, &node->sum_bytes_per_s);
     if (!err)
         err = read_quantity(object, "free", QUANTITY_SIZE, diag, &free_bytes);
-    if (!err && free_bytes >= 0x1p62)
-        err = diag_fail(diag, EDGEPS_FORMAT, "free: more than any disk holds");
     node->free_bytes = err ? 0 : (int64_t)free_bytes;
     return err;
 }
@@ -110,12 +113,14 @@ static edgeps_err read_node(const json_t *object, network_node *node, double *ac
         err = read_rates(object, node, diag);
     if (!err)
         err = read_quantity(object, "latency", QUANTITY_TIME, diag, access_s);
+    if (!err && *access_s > MAX_ACCESS_S)
+        err = diag_fail(diag, EDGEPS_FORMAT, "latency: is more than a day");
     return err;
 }
 
 static edgeps_err wrap_node(edgeps_diag *diag, edgeps_err err, size_t i, const char *name)
 {
-    return name ? diag_wrap(diag, err, "nodes[%zu] '%s'", i, name)
+    return name ? diag_wrap(diag, err, "nodes[%zu] '%.63s'", i, name)
                 : diag_wrap(diag, err, "nodes[%zu]", i);
 }
 
@@ -157,9 +162,8 @@ static edgeps_err read_matrix(const json_t *rows, network *net, edgeps_diag *dia
             return diag_fail(diag, EDGEPS_FORMAT, "latency[%zu]: must be an array of %zu texts", i,
                              n);
         for (size_t j = 0; j < n; j++) {
-            const char *text = json_string_value(json_array_get(row, j));
             double *at = &net->latency_s[i * n + j];
-            edgeps_err err = quantity_parse(QUANTITY_TIME, text ? text : "", diag, at);
+            edgeps_err err = read_value(json_array_get(row, j), QUANTITY_TIME, diag, at);
             if (!err && i == j && *at != 0)
                 err = diag_fail(diag, EDGEPS_FORMAT, "a node is at no distance from itself");
             if (err)
@@ -177,12 +181,13 @@ static edgeps_err read_named(const json_t *object, const char *key, const networ
         return diag_fail(diag, EDGEPS_FORMAT, "%s: must be the name of a node", key);
     int64_t found = network_find(net, name);
     if (found < 0)
-        return diag_fail(diag, EDGEPS_FORMAT, "%s: no node is called '%s'", key, name);
+        return diag_fail(diag, EDGEPS_FORMAT, "%s: no node is called '%.63s'", key, name);
     *out = (size_t)found;
     return EDGEPS_OK;
 }
 
-static edgeps_err read_pair(const json_t *object, network *net, edgeps_diag *diag)
+/* `seen` has a place for every direction. */
+static edgeps_err read_pair(const json_t *object, network *net, bool *seen, edgeps_diag *diag)
 {
     size_t from, to;
     edgeps_err err = json_check_keys(object, pair_keys, diag);
@@ -192,9 +197,15 @@ static edgeps_err read_pair(const json_t *object, network *net, edgeps_diag *dia
         err = read_named(object, "to", net, diag, &to);
     if (!err && from == to)
         err = diag_fail(diag, EDGEPS_FORMAT, "to: is the node that it comes from");
+    if (!err && !json_object_get(object, "cap") && !json_object_get(object, "latency"))
+        err = diag_fail(diag, EDGEPS_FORMAT, "says nothing; give cap, latency, or both");
     if (err)
         return err;
     size_t at = from * net->count + to;
+    if (seen[at])
+        return diag_fail(diag, EDGEPS_FORMAT,
+                         "this direction is given twice; keep one, with cap and latency in it");
+    seen[at] = true;
     err = read_quantity(object, "cap", QUANTITY_RATE, diag, &net->cap_bytes_per_s[at]);
     return err ? err : read_quantity(object, "latency", QUANTITY_TIME, diag, &net->latency_s[at]);
 }
@@ -245,6 +256,9 @@ static edgeps_err read_change(const json_t *object, network_event *event, edgeps
         if (err)
             return err;
     }
+    if (found == 1 && event->change == NETWORK_COMPUTE && event->value == 0)
+        return diag_fail(diag, EDGEPS_FORMAT,
+                         "compute: must be above 0; a node falls out by \"kill\" or \"stop\"");
     if (found == 1)
         return EDGEPS_OK;
     return diag_fail(diag, EDGEPS_FORMAT,
@@ -272,12 +286,15 @@ static edgeps_err read_pairs(const json_t *array, network *net, edgeps_diag *dia
 {
     if (array && !json_is_array(array))
         return diag_fail(diag, EDGEPS_FORMAT, "pairs: must be an array");
-    for (size_t k = 0; k < json_array_size(array); k++) {
-        edgeps_err err = read_pair(json_array_get(array, k), net, diag);
-        if (err)
-            return diag_wrap(diag, err, "pairs[%zu]", k);
-    }
-    return EDGEPS_OK;
+    bool *seen = mem_alloc(net->count * net->count, sizeof *seen);
+    if (!seen)
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for pairs");
+    edgeps_err err = EDGEPS_OK;
+    for (size_t k = 0; !err && k < json_array_size(array); k++)
+        if ((err = read_pair(json_array_get(array, k), net, seen, diag)))
+            diag_wrap(diag, err, "pairs[%zu]", k);
+    mem_free(seen);
+    return err;
 }
 
 static edgeps_err read_scenario(const json_t *array, network *net, edgeps_diag *diag)

@@ -105,6 +105,57 @@ static void names_file_place_and_remedy(void **state)
     refuses("[]", "must be an object");
 }
 
+static void what_is_said_twice_or_says_nothing_is_refused(void **state)
+{
+    (void)state;
+    refuses(TWO ", \"pairs\": [{\"from\": \"a\", \"to\": \"b\"}]}", "pairs[0]: says nothing");
+    refuses(TWO ", \"pairs\": [{\"from\": \"a\", \"to\": \"b\", \"cap\": \"1 B/s\"},"
+                " {\"from\": \"a\", \"to\": \"b\", \"latency\": \"1 ms\"}]}",
+            "pairs[1]: this direction is given twice");
+    refuses(TWO ", \"scenario\": [{\"epoch\": 1, \"node\": \"a\", \"kill\": true,"
+                " \"free\": \"1 B\"}]}",
+            "exactly one of");
+    network_free(must_parse(TWO
+                            ", \"pairs\": [{\"from\": \"a\", \"to\": \"b\", \"cap\": \"1 B/s\"},"
+                            " {\"from\": \"b\", \"to\": \"a\", \"cap\": \"1 B/s\"}]}"));
+}
+
+static void what_no_plan_could_be_computed_with_is_refused(void **state)
+{
+    (void)state;
+    refuses(HEAD NODE_A ", {\"name\": \"b\", \"up\": \"1 B/s\", \"down\": \"1 B/s\","
+                        " \"serve\": false, \"latency\": \"1e308 h\"}]}",
+            "nodes[1] 'b': latency: '1e308 h' is beyond");
+    refuses(HEAD NODE_A ", {\"name\": \"b\", \"up\": \"1 B/s\", \"down\": \"1 B/s\","
+                        " \"serve\": false, \"latency\": \"25 h\"}]}",
+            "nodes[1] 'b': latency: is more than a day");
+    refuses(TWO ", \"scenario\": [{\"epoch\": 1, \"node\": \"a\", \"free\": \"1e300 B\"}]}",
+            "scenario[0]: free: '1e300 B' is beyond");
+    refuses(TWO ", \"scenario\": [{\"epoch\": 1, \"node\": \"a\","
+                " \"compute\": \"0 samples/s\"}]}",
+            "scenario[0]: compute: must be above 0");
+    refuses(HEAD "{\"name\": \"a\", \"up\": \"1 B/s\", \"down\": \"1 B/s\", \"free\": \"1 B\","
+                 " \"compute\": \"1 samples/s\", \"sum\": \"0 B/s\"}]}",
+            "node 'a': sum: must be above 0");
+}
+
+static void a_matrix_holds_texts_with_units(void **state)
+{
+    (void)state;
+#define BARE(name)                                                                                 \
+    "{\"name\": \"" name "\", \"up\": \"1 B/s\", \"down\": \"1 B/s\","                             \
+    " \"free\": \"1 B\", \"compute\": \"1 samples/s\"}"
+#define MATRIX(rows) HEAD BARE("a") ", " BARE("b") "], \"latency\": " rows "}"
+    network *net = must_parse(MATRIX("[[\"0 s\", \"1 ms\"], [\"2 ms\", \"0 s\"]]"));
+    assert_true(net->latency_s[1] == 1e-3 && net->latency_s[2] == 2e-3);
+    network_free(net);
+    refuses(MATRIX("[[0, 1], [2, 0]]"), "latency[0][0]: a bare number has no unit");
+    refuses(MATRIX("[[\"0 s\", null], [\"2 ms\", \"0 s\"]]"), "latency[0][1]: must be a text");
+    refuses(MATRIX("[[\"0 s\", \"1 ms\"]]"), "latency: must be an array of 2 rows");
+    refuses(MATRIX("[[\"0 s\"], [\"1 ms\"]]"), "latency[0]: must be an array of 2 texts");
+    refuses(MATRIX("[[\"1 s\", \"1 ms\"], [\"2 ms\", \"0 s\"]]"), "latency[0][0]: a node is at no");
+}
+
 static void broken_json_is_told_with_line_and_column(void **state)
 {
     (void)state;
@@ -195,8 +246,9 @@ static void survives_each_allocation_failing(void **state)
     for (long n = 1; err == EDGEPS_NOMEM; n++) {
         network *net = NULL;
         mem_fail_at(n);
-        err = parse(TWO ", \"scenario\": [{\"epoch\": 1, \"node\": \"a\", \"kill\": true}]}", NULL,
-                    &net);
+        err = parse(TWO ", \"pairs\": [{\"from\": \"a\", \"to\": \"b\", \"cap\": \"1 B/s\"}],"
+                        " \"scenario\": [{\"epoch\": 1, \"node\": \"a\", \"kill\": true}]}",
+                    NULL, &net);
         mem_fail_at(0);
         assert_true(err == EDGEPS_OK ? net != NULL : net == NULL);
         network_free(net);
@@ -209,6 +261,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_nodes_links_and_scenario),
         cmocka_unit_test(names_file_place_and_remedy),
+        cmocka_unit_test(what_is_said_twice_or_says_nothing_is_refused),
+        cmocka_unit_test(what_no_plan_could_be_computed_with_is_refused),
+        cmocka_unit_test(a_matrix_holds_texts_with_units),
         cmocka_unit_test(broken_json_is_told_with_line_and_column),
         cmocka_unit_test(a_file_that_cannot_be_read_is_named),
         cmocka_unit_test(what_is_written_reads_back_equal),

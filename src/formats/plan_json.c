@@ -127,7 +127,12 @@ static edgeps_err read_parents(const json_t *object, const network *net, edgeps_
 static edgeps_err read_plan(const json_t *root, const network *net, edgeps_diag *diag, plan *pl)
 {
     const json_t *generation = json_object_get(root, "generation");
+    const char *version = json_string_value(json_object_get(root, "edgeps"));
     edgeps_err err = json_check_keys(root, plan_keys, diag);
+    if (!err && json_object_get(root, "edgeps") && (!version || strcmp(version, "plan/1") != 0))
+        err = diag_fail(diag, EDGEPS_FORMAT,
+                        "edgeps: version '%.20s' is not known; this program reads \"plan/1\"",
+                        version ? version : "");
     if (!err && generation && (!json_is_integer(generation) || json_integer_value(generation) < 0))
         err = diag_fail(diag, EDGEPS_FORMAT, "generation: must be a whole number from 0");
     if (!err)

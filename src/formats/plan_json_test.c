@@ -118,6 +118,9 @@ static void names_what_is_wrong_with_a_plan_file(void **state)
     refuses(w, "{\"global\": \"hub\", \"parent\": {\"west\": 3}}", "parent: must be the name");
     refuses(w, "{\"global\": \"hub\", \"generation\": -1, \"parent\": {}}", "generation");
     refuses(w, "{\"glob\": 1}", "glob: no such key");
+    refuses(w, "{\"edgeps\": \"plan/2\", \"global\": \"hub\", \"parent\": {}}",
+            "edgeps: version 'plan/2' is not known");
+    refuses(w, "{\"edgeps\": 1, \"global\": \"hub\", \"parent\": {}}", "edgeps: version '' is");
 }
 
 int main(void)

@@ -1,10 +1,15 @@
 #include "formats/quantity.h"
 
+#include <locale.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Nothing real lies outside, and inside no sum or quotient of the cost model overflows. */
+#define LEAST 1e-18
+#define MOST 1e18
 
 typedef struct unit {
     const char *name;
@@ -37,6 +42,21 @@ static const struct {
     [QUANTITY_SPEED] = {speeds, "\"900 samples/s\""},
 };
 
+/* Numbers have a point in files, whatever the language of the host program. */
+static locale_t enter_c_locale(locale_t *before)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    *before = uselocale(c);
+    return c;
+}
+
+static void leave_c_locale(locale_t c, locale_t before)
+{
+    uselocale(before);
+    if (c)
+        freelocale(c);
+}
+
 /* strtod also reads "inf", "nan" and hexadecimal, which nobody means here. */
 static const char *skip_number(const char *text, double *value)
 {
@@ -45,7 +65,9 @@ static const char *skip_number(const char *text, double *value)
     if (hexadecimal || !*digits || !strchr(".0123456789", *digits))
         return text;
     char *end;
+    locale_t before, c = enter_c_locale(&before);
     *value = strtod(text, &end);
+    leave_c_locale(c, before);
     return end;
 }
 
@@ -55,25 +77,30 @@ edgeps_err quantity_parse(quantity_kind kind, const char *text, edgeps_diag *dia
     double value = 0;
     const char *rest = skip_number(text, &value);
     if (rest == text || !isfinite(value))
-        return diag_fail(diag, EDGEPS_FORMAT, "'%s' is no quantity; write it like %s", text,
+        return diag_fail(diag, EDGEPS_FORMAT, "'%.40s' is no quantity; write it like %s", text,
                          example);
     while (*rest == ' ')
         rest++;
     if (!*rest)
-        return diag_fail(diag, EDGEPS_FORMAT, "'%s' has no unit; write it like %s", text, example);
+        return diag_fail(diag, EDGEPS_FORMAT, "'%.40s' has no unit; write it like %s", text,
+                         example);
     for (const unit *u = kinds[kind].units; u->name; u++) {
         if (strcmp(u->name, rest) != 0)
             continue;
         if (value < 0)
-            return diag_fail(diag, EDGEPS_FORMAT, "'%s' is negative", text);
-        *out = value * u->value;
+            return diag_fail(diag, EDGEPS_FORMAT, "'%.40s' is negative", text);
+        double scaled = value * u->value;
+        if (value != 0 && !(scaled >= LEAST && scaled <= MOST))
+            return diag_fail(diag, EDGEPS_FORMAT, "'%.40s' is beyond any real quantity", text);
+        *out = scaled;
         return EDGEPS_OK;
     }
-    return diag_fail(diag, EDGEPS_FORMAT, "'%s': the unit '%s' is not known; write it like %s",
-                     text, rest, example);
+    return diag_fail(diag, EDGEPS_FORMAT,
+                     "'%.40s': the unit '%.20s' is not known; write it like %s", text, rest,
+                     example);
 }
 
-void quantity_text(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYTES])
+static void print(double value, quantity_kind kind, char text[QUANTITY_TEXT_BYTES])
 {
     const unit *units = kinds[kind].units;
     for (int digits = 6; digits <= 15; digits += 9)
@@ -89,4 +116,11 @@ void quantity_text(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYT
     while (base->value != 1)
         base++;
     snprintf(text, QUANTITY_TEXT_BYTES, "%.17g %s", value, base->name);
+}
+
+void quantity_text(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYTES])
+{
+    locale_t before, c = enter_c_locale(&before);
+    print(value, kind, text);
+    leave_c_locale(c, before);
 }

@@ -8,8 +8,13 @@
 
 #include <cmocka.h>
 
+#include <locale.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void reads(quantity_kind kind, const char *text, double expected)
 {
@@ -71,6 +76,68 @@ static void foreign_units_and_numbers_that_are_none_are_refused(void **state)
         refuses(QUANTITY_RATE, nonsense[k], "is no quantity");
 }
 
+static void what_is_beyond_any_real_quantity_is_refused(void **state)
+{
+    (void)state;
+    refuses(QUANTITY_TIME, "1e308 h", "beyond");
+    refuses(QUANTITY_RATE, "1e10 GB/s", "beyond");
+    refuses(QUANTITY_SIZE, "1e7 TB", "beyond");
+    refuses(QUANTITY_SPEED, "1e-300 samples/s", "beyond");
+    refuses(QUANTITY_TIME, "4.9e-324 ns", "beyond");
+    reads(QUANTITY_TIME, "0 ns", 0);
+    reads(QUANTITY_RATE, "1e9 GB/s", 1e18);
+}
+
+static void a_long_text_leaves_room_for_the_remedy(void **state)
+{
+    (void)state;
+    char text[2000] = "5 ";
+    memset(text + 2, 'z', sizeof text - 3);
+    refuses(QUANTITY_RATE, text, "write it like \"20 Mbit/s\"");
+    memset(text, 'z', sizeof text - 1);
+    refuses(QUANTITY_RATE, text, "write it like \"20 Mbit/s\"");
+}
+
+/* What localedef makes of LC_NUMERIC with decimal_point ",". Few machines have such a locale. */
+static const unsigned char numeric[] = {
+    0x14, 0x11, 0x03, 0x20, 6,   0,    0,    0,   0x20, 0,    0,   0,   0x22, 0,    0,
+    0,    0x23, 0,    0,    0,   0x24, 0,    0,   0,    0x28, 0,   0,   0,    0x2c, 0,
+    0,    0,    0x2c, 0,    0,   0,    0x2c, 0,   0,    0,    0,   0,   0,    0,    'A',
+    'N',  'S',  'I',  '_',  'X', '3',  '.',  '4', '-',  '1',  '9', '6', '8',  0};
+
+static void enter_comma_locale(const char *dir)
+{
+    char path[64];
+    snprintf(path, sizeof path, "%s/comma", dir);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/comma/LC_NUMERIC", dir);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(numeric, 1, sizeof numeric, file), sizeof numeric);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(setenv("LOCPATH", dir, 1), 0);
+    assert_non_null(setlocale(LC_NUMERIC, "comma"));
+    assert_string_equal(localeconv()->decimal_point, ",");
+    unlink(path);
+    snprintf(path, sizeof path, "%s/comma", dir);
+    rmdir(path);
+    rmdir(dir);
+}
+
+static void a_point_stays_a_point_in_a_locale_with_commas(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/edgeps-locale-XXXXXX", text[QUANTITY_TEXT_BYTES];
+    assert_non_null(mkdtemp(dir));
+    enter_comma_locale(dir);
+    reads(QUANTITY_RATE, "2.5 MB/s", 2.5e6);
+    refuses(QUANTITY_RATE, "2,5 MB/s", "unit ',5 MB/s' is not known");
+    quantity_text(QUANTITY_RATE, 312500, text);
+    assert_string_equal(text, "2.5 Mbit/s");
+    assert_string_equal(localeconv()->decimal_point, ",");
+    setlocale(LC_NUMERIC, "C");
+}
+
 static void what_is_written_reads_back_the_same(void **state)
 {
     (void)state;
@@ -97,6 +164,9 @@ int main(void)
         cmocka_unit_test(tells_bits_from_bytes_and_k_from_ki),
         cmocka_unit_test(a_bare_number_is_refused_with_an_example),
         cmocka_unit_test(foreign_units_and_numbers_that_are_none_are_refused),
+        cmocka_unit_test(what_is_beyond_any_real_quantity_is_refused),
+        cmocka_unit_test(a_long_text_leaves_room_for_the_remedy),
+        cmocka_unit_test(a_point_stays_a_point_in_a_locale_with_commas),
         cmocka_unit_test(what_is_written_reads_back_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

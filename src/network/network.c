@@ -128,6 +128,15 @@ void network_apply_epochs(network *net, int epoch)
                 network_apply(net, &net->events[k]);
 }
 
+/* Names stand in tables, messages and command lines. */
+static bool printable(const char *name)
+{
+    for (; *name; name++)
+        if ((unsigned char)*name < ' ' || *name == 0x7f)
+            return false;
+    return true;
+}
+
 static edgeps_err check_node(const network *net, size_t i, edgeps_diag *diag)
 {
     const network_node *node = &net->nodes[i];
@@ -136,6 +145,9 @@ static edgeps_err check_node(const network *net, size_t i, edgeps_diag *diag)
     if (strlen(node->name) > NETWORK_MAX_NAME)
         return diag_fail(diag, EDGEPS_FORMAT, "node '%.20s...': names have at most %d bytes",
                          node->name, NETWORK_MAX_NAME);
+    if (!printable(node->name))
+        return diag_fail(diag, EDGEPS_FORMAT, "node '%s': names have no control characters",
+                         node->name);
     if (network_find(net, node->name) != (int64_t)i)
         return diag_fail(diag, EDGEPS_FORMAT, "node '%s': the name is used twice", node->name);
     const struct {
@@ -152,6 +164,9 @@ static edgeps_err check_node(const network *net, size_t i, edgeps_diag *diag)
         if (!(amounts[k].value >= 0))
             return diag_fail(diag, EDGEPS_FORMAT, "node '%s': %s: must not be negative", node->name,
                              amounts[k].field);
+    if (node->sum_bytes_per_s == 0)
+        return diag_fail(diag, EDGEPS_FORMAT,
+                         "node '%s': sum: must be above 0; leave it out for no limit", node->name);
     if (node->train && node->compute_samples_per_s == 0)
         return diag_fail(diag, EDGEPS_FORMAT,
                          "node '%s': compute: a node that trains needs a speed, such as "

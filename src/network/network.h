@@ -77,8 +77,9 @@ void network_apply(network *net, const network_event *event);
 /* Applies, in order, every event that is due at the start of epochs 1..epoch. */
 void network_apply_epochs(network *net, int epoch);
 
-/* Refuses what no reader may let through: a node without name or with a taken one, a rate that is
- * negative or not a number, fewer than one node that trains or serves. */
+/* Refuses what no reader may let through: a node without name, with a taken or an
+ * unprintable one, a rate that is
+ * negative or not a number, a sum rate of 0, fewer than one node that trains or serves. */
 edgeps_err network_check(const network *net, edgeps_diag *diag);
 
 #endif

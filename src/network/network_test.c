@@ -119,6 +119,12 @@ static void what_no_reader_may_let_through_is_refused(void **state)
     net->nodes[1].up_bytes_per_s = NAN;
     refuses(net, "node 'b': up: must not be negative");
     net->nodes[1].up_bytes_per_s = 1;
+    net->nodes[1].sum_bytes_per_s = 0;
+    refuses(net, "node 'b': sum: must be above 0");
+    net->nodes[1].sum_bytes_per_s = INFINITY;
+    net->nodes[1].name[0] = '\n';
+    refuses(net, "names have no control characters");
+    net->nodes[1].name[0] = 'b';
     net->nodes[2].compute_samples_per_s = 0;
     refuses(net, "node 'c': compute: a node that trains needs a speed");
     net->nodes[2].train = false;
