@@ -8,6 +8,7 @@
 #include "formats/quantity.h"
 #include "place/place.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -210,8 +211,11 @@ static edgeps_err print(const work *w, edgeps_diag *diag)
         if (file && fclose(file))
             good = false;
         if (!good)
-            err = diag_fail(diag, EDGEPS_IO, "--out: %s cannot be written", w->value[OUT]);
+            err = diag_fail(diag, EDGEPS_IO, "--out: %s cannot be written: %s", w->value[OUT],
+                            strerror(errno));
     }
+    if (!err && (fflush(stdout) || ferror(stdout)))
+        err = diag_fail(diag, EDGEPS_IO, "standard output cannot be written: %s", strerror(errno));
     mem_free(text);
     return err;
 }

@@ -7,9 +7,11 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #define A(more)                                                                                    \
     "{\"name\": \"a\", \"up\": \"9 MB/s\", \"down\": \"9 MB/s\", \"compute\": \"90 samples/s\", "  \
@@ -74,6 +76,10 @@ static void a_bad_network_file_is_refused_with_place_and_remedy(void **state)
     refuses_file(NET(A(", \"sum\": \"20\""), ""), 2,
                  "'20' has no unit; write it like \"20 Mbit/s\"");
     refuses_file(NET(A("") ", " A(""), ""), 2, "nodes[1] 'a': name: is used twice");
+    refuses_file(NET(A(", \"latency\": \"1e308 h\""), ""), 2,
+                 "nodes[0] 'a': latency: '1e308 h' is beyond any real quantity");
+    refuses_file(NET("{\"name\": \"a\\nb\", \"up\": \"x\"}", ""), 2,
+                 "nodes[0] 'a?b': down: is missing");
     refuses_file("{\n\"edgeps\": }", 2, "line 2, column 11");
     refuses_file("", 2, "line 1");
 }
@@ -124,11 +130,9 @@ static void bad_usage_is_refused_with_the_option(void **state)
 static void help_is_there_for_everything(void **state)
 {
     (void)state;
-    static const char *const all[][3] = {{"--help"},
-                                         {"plan", "--help"},
-                                         {"run", "--help"},
-                                         {"report", "--help"},
-                                         {"agent", "--help"}};
+    static const char *const all[][3] = {{"--help"},           {"plan", "--help"},
+                                         {"plan", "-h"},       {"run", "--help"},
+                                         {"report", "--help"}, {"agent", "--help"}};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
         command c;
         command_run(&c, (const char *const[]){all[k][0], all[k][1], NULL});
@@ -174,6 +178,53 @@ static void json_has_the_promised_keys(void **state)
     }
 }
 
+/* w4 alone fills its up link of 2 Mbit/s; the three pulls share the 20 Mbit/s of GPS. LeNet-5 has
+ * 61,706 floats, a frame 64 bytes more; 32 samples at 2000 a second. */
+static void the_hand_case_takes_what_paper_says(void **state)
+{
+    (void)state;
+    const double bytes = 61706 * 4 + 64, compute_s = 32 / 2000.0;
+    const double push_s = bytes * 8 / 2e6, pull_s = 3 * bytes * 8 / 20e6;
+    const struct {
+        const char *before;
+        double seconds;
+    } lines[] = {{"predicted: ", compute_s + push_s + pull_s},
+                 {"  compute ", compute_s},
+                 {"  push to local ", push_s},
+                 {"  pull to worker ", pull_s}};
+    command c;
+    command_run(&c, (const char *const[]){"plan", hand, "--transfer", "store-and-forward", NULL});
+    assert_int_equal(c.status, 0);
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        const char *found = strstr(c.text, lines[k].before);
+        assert_non_null(found);
+        double seconds = strtod(found + strlen(lines[k].before), NULL);
+        if (fabs(seconds - lines[k].seconds) > 1e-6)
+            fail_msg("%s is %f, not %f", lines[k].before, seconds, lines[k].seconds);
+    }
+}
+
+static void output_that_cannot_be_written_is_told(void **state)
+{
+    (void)state;
+    command c;
+    command_run(&c, (const char *const[]){"plan", six, "--out", "/nonexistent/plan.json", NULL});
+    assert_int_equal(c.status, 1);
+    assert_non_null(strstr(c.text, "edgeps plan: --out: /nonexistent/plan.json cannot be written: "
+                                   "No such file or directory\n"));
+    snprintf(path, sizeof path, "%s/said", dir);
+    char line[512], text[256] = "";
+    snprintf(line, sizeof line, "%s/edgeps plan %s >/dev/full 2>%s", EDGEPS_BINARY_DIR, six, path);
+    int status = system(line);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    assert_string_equal(text, "edgeps plan: standard output cannot be written: "
+                              "No space left on device\n");
+}
+
 static void the_table_says_roles_times_bottleneck_bound_and_why(void **state)
 {
     (void)state;
@@ -199,6 +250,8 @@ int main(void)
         UNIT(help_is_there_for_everything),
         UNIT(the_same_seed_gives_the_same_plan),
         UNIT(json_has_the_promised_keys),
+        UNIT(the_hand_case_takes_what_paper_says),
+        UNIT(output_that_cannot_be_written_is_told),
         UNIT(the_table_says_roles_times_bottleneck_bound_and_why),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
