@@ -23,7 +23,7 @@ static network *make_network(size_t count, rng *r)
     }
     for (size_t a = 0; a < count; a++)
         for (size_t b = 0; b < count; b++)
-            net->latency_s[a * count + b] = a == b ? 0 : 0.001 + 0.01 * rng_uniform(r);
+            network_set_latency_s(net, a, b, a == b ? 0 : 0.001 + 0.01 * rng_uniform(r));
     return net;
 }
 

@@ -6,24 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void *must(void *block)
-{
-    if (!block)
-        abort();
-    return block;
-}
-
 problem *fixture_problem(size_t count)
 {
     static const char *const names[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"};
-    problem *p = must(mem_alloc(1, sizeof *p));
-    p->count = p->worker_count = p->max_locals = count;
+    problem *p;
+    if (problem_blank(count, &p))
+        abort();
+    p->worker_count = p->max_locals = count;
     p->rounds = 10;
-    p->nodes = must(mem_alloc(count, sizeof *p->nodes));
-    p->latency_s = must(mem_alloc(count * count, sizeof(double)));
-    p->cap_bytes_per_s = must(mem_alloc(count * count, sizeof(double)));
-    for (size_t k = 0; k < count * count; k++)
-        p->cap_bytes_per_s[k] = INFINITY;
     for (size_t i = 0; i < count; i++)
         p->nodes[i] = (problem_node){
             .name = names[i % 8],
@@ -34,6 +24,7 @@ problem *fixture_problem(size_t count)
             .compute_s = 0.1,
             .sum_bytes_per_s = INFINITY,
             .free_bytes = INT64_MAX / 2,
+            .site = (uint32_t)i,
         };
     if (job_make("mlp", 1000, 10, JOB_PIPELINED, NULL, &p->job))
         abort();

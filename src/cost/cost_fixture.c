@@ -7,23 +7,13 @@
 
 #define BYTES_PER_MBIT 125000.0
 
-static void *must(void *block)
-{
-    if (!block)
-        abort();
-    return block;
-}
-
 problem *fixture_problem(size_t count, int64_t wire_bytes)
 {
-    problem *p = must(mem_alloc(1, sizeof *p));
-    p->count = p->worker_count = p->max_locals = count;
+    problem *p;
+    if (problem_blank(count, &p))
+        abort();
+    p->worker_count = p->max_locals = count;
     p->rounds = 1;
-    p->nodes = must(mem_alloc(count, sizeof *p->nodes));
-    p->latency_s = must(mem_alloc(count * count, sizeof(double)));
-    p->cap_bytes_per_s = must(mem_alloc(count * count, sizeof(double)));
-    for (size_t k = 0; k < count * count; k++)
-        p->cap_bytes_per_s[k] = INFINITY;
     static const char *const names[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7"};
     for (size_t i = 0; i < count; i++)
         p->nodes[i] = (problem_node){
@@ -34,6 +24,7 @@ problem *fixture_problem(size_t count, int64_t wire_bytes)
             .down_bytes_per_s = INFINITY,
             .sum_bytes_per_s = INFINITY,
             .free_bytes = INT64_MAX,
+            .site = (uint32_t)i,
         };
     fixture_chunks(p, 1, wire_bytes);
     return p;

@@ -147,7 +147,7 @@ static void list_candidates(const problem *p, const tree *t, double *bytes, cand
         bytes[from] += wire_bytes;
         bytes[p->count + to] += wire_bytes;
         add_candidate(list, COST_PAIR, from, (int32_t)to,
-                      wire_bytes / p->cap_bytes_per_s[from * p->count + to]);
+                      wire_bytes / problem_cap_bytes_per_s(p, from, to));
         add_candidate(list, COST_LATENCY, from, (int32_t)to, problem_latency_s(p, from, to));
     }
     add_nodes(p, t, bytes, bytes + p->count, list);
@@ -168,7 +168,6 @@ static int by_load(const void *a, const void *b)
 static double *resource_field(problem *p, const cost_bottleneck *what, double *unlimited)
 {
     problem_node *node = &p->nodes[what->node];
-    size_t pair = (size_t)what->node * p->count + (size_t)what->other;
     *unlimited = INFINITY;
     switch (what->resource) {
     case COST_UP:
@@ -176,12 +175,12 @@ static double *resource_field(problem *p, const cost_bottleneck *what, double *u
     case COST_DOWN:
         return &node->down_bytes_per_s;
     case COST_PAIR:
-        return &p->cap_bytes_per_s[pair];
+        return &p->cap_bytes_per_s[problem_site_pair(p, (size_t)what->node, (size_t)what->other)];
     case COST_SUMMING:
         return &node->sum_bytes_per_s;
     case COST_LATENCY:
         *unlimited = 0;
-        return &p->latency_s[pair];
+        return &p->latency_s[problem_site_pair(p, (size_t)what->node, (size_t)what->other)];
     case COST_WORK:
         break;
     }
@@ -221,28 +220,6 @@ static edgeps_err find_bottleneck(problem *p, const tree *t, double round_s, con
     return EDGEPS_OK;
 }
 
-/* A copy whose numbers may be changed; the names stay the original's. */
-static edgeps_err copy_problem(const problem *p, problem **out)
-{
-    size_t pairs = p->count * p->count;
-    problem *copy = mem_alloc(1, sizeof *copy);
-    if (!copy)
-        return EDGEPS_NOMEM;
-    *copy = *p;
-    copy->nodes = mem_alloc(p->count, sizeof *copy->nodes);
-    copy->latency_s = mem_alloc(pairs, sizeof(double));
-    copy->cap_bytes_per_s = mem_alloc(pairs, sizeof(double));
-    if (!copy->nodes || !copy->latency_s || !copy->cap_bytes_per_s) {
-        problem_free(copy);
-        return EDGEPS_NOMEM;
-    }
-    memcpy(copy->nodes, p->nodes, p->count * sizeof *p->nodes);
-    memcpy(copy->latency_s, p->latency_s, pairs * sizeof(double));
-    memcpy(copy->cap_bytes_per_s, p->cap_bytes_per_s, pairs * sizeof(double));
-    *out = copy;
-    return EDGEPS_OK;
-}
-
 static edgeps_err name_bottleneck(const problem *p, const tree *t, cost_result *result)
 {
     edgeps_err err = EDGEPS_NOMEM;
@@ -254,7 +231,7 @@ static edgeps_err name_bottleneck(const problem *p, const tree *t, cost_result *
     list.items = mem_alloc(most, sizeof *list.items);
     if (!bytes || !list.items)
         goto out;
-    err = copy_problem(p, &copy);
+    err = problem_copy(p, &copy);
     if (err)
         goto out;
     list_candidates(p, t, bytes, &list);

@@ -41,7 +41,6 @@ typedef struct completion {
 
 struct fluid {
     size_t count;
-    double *cap_bytes_per_s;
     double now_s;
     uint64_t started;
     bool stale; /* the set of flows or a link changed since the rates were computed */
@@ -108,19 +107,13 @@ static bool reserve_flow(fluid *f)
 }
 
 edgeps_err fluid_make(size_t count, const double *up_bytes_per_s, const double *down_bytes_per_s,
-                      const double *cap_bytes_per_s, fluid **out)
+                      fluid **out)
 {
     fluid *f = mem_alloc(1, sizeof *f);
     if (!f || !reserve_links(f, 2 * count))
         goto nomem;
     f->count = count;
     f->link_count = 2 * count;
-    if (cap_bytes_per_s) {
-        f->cap_bytes_per_s = mem_alloc(count * count, sizeof(double));
-        if (!f->cap_bytes_per_s)
-            goto nomem;
-        memcpy(f->cap_bytes_per_s, cap_bytes_per_s, count * count * sizeof(double));
-    }
     for (size_t i = 0; i < count; i++) {
         f->links[i].capacity_bytes_per_s = up_bytes_per_s[i];
         f->links[count + i].capacity_bytes_per_s = down_bytes_per_s[i];
@@ -136,7 +129,6 @@ void fluid_free(fluid *f)
 {
     if (!f)
         return;
-    mem_free(f->cap_bytes_per_s);
     mem_free(f->flows);
     mem_free(f->finish_s);
     mem_free(f->done_s);
@@ -296,9 +288,8 @@ static void refresh(fluid *f)
 }
 
 /* The pair link of a capped pair: the one that a flow of this pair holds, or a free one. */
-static edgeps_err find_pair_link(fluid *f, size_t from, size_t to, uint32_t *out)
+static edgeps_err find_pair_link(fluid *f, size_t from, size_t to, double cap, uint32_t *out)
 {
-    double cap = f->cap_bytes_per_s ? f->cap_bytes_per_s[from * f->count + to] : INFINITY;
     *out = NO_LINK;
     if (cap == INFINITY)
         return EDGEPS_OK;
@@ -340,14 +331,15 @@ static bool take_over_vacant(fluid *f, size_t from, size_t to, double bytes, uin
     return false;
 }
 
-edgeps_err fluid_start(fluid *f, size_t from, size_t to, double bytes, uint64_t tag)
+edgeps_err fluid_start(fluid *f, size_t from, size_t to, double cap_bytes_per_s, double bytes,
+                       uint64_t tag)
 {
     if (!reserve_flow(f))
         return EDGEPS_NOMEM;
     if (take_over_vacant(f, from, to, bytes, tag))
         return EDGEPS_OK;
     uint32_t pair;
-    edgeps_err err = find_pair_link(f, from, to, &pair);
+    edgeps_err err = find_pair_link(f, from, to, cap_bytes_per_s, &pair);
     if (err)
         return err;
     if (pair != NO_LINK)

@@ -15,10 +15,9 @@
 
 typedef struct fluid fluid;
 
-/* A network of `count` nodes; `cap` is count x count and may be NULL (no pair caps). The arrays are
- * copied. */
+/* A network of `count` nodes; the arrays are copied. */
 edgeps_err fluid_make(size_t count, const double *up_bytes_per_s, const double *down_bytes_per_s,
-                      const double *cap_bytes_per_s, fluid **out);
+                      fluid **out);
 void fluid_free(fluid *f);
 
 /* Changes a node's links from now on. */
@@ -26,8 +25,10 @@ void fluid_set_node(fluid *f, size_t node, double up_bytes_per_s, double down_by
 
 double fluid_now_s(const fluid *f);
 
-/* Starts a flow of `bytes` (> 0) now; `tag` comes back at its completion. */
-edgeps_err fluid_start(fluid *f, size_t from, size_t to, double bytes, uint64_t tag);
+/* Starts a flow of `bytes` (> 0) now; `tag` comes back at its completion. All flows between the two
+ * nodes in this direction share the pair cap, which must be the same for each; INFINITY: none. */
+edgeps_err fluid_start(fluid *f, size_t from, size_t to, double cap_bytes_per_s, double bytes,
+                       uint64_t tag);
 
 /* Ends every flow with this tag without completion (a cut connection). */
 void fluid_cancel(fluid *f, uint64_t tag);

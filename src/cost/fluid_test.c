@@ -33,6 +33,12 @@ typedef struct world {
 
 #define LINKS (2 * NODES + NODES * NODES)
 
+static edgeps_err start(fluid *f, const world *w, size_t k, double bytes)
+{
+    double cap = w->cap[w->from[k] * NODES + w->to[k]];
+    return fluid_start(f, w->from[k], w->to[k], cap, bytes, k);
+}
+
 static double capacity(const world *w, size_t link)
 {
     if (link < NODES)
@@ -114,7 +120,7 @@ static world random_world(rng *r)
 static fluid *fluid_of(const world *w)
 {
     fluid *f = NULL;
-    assert_int_equal(fluid_make(NODES, w->up, w->down, w->cap, &f), EDGEPS_OK);
+    assert_int_equal(fluid_make(NODES, w->up, w->down, &f), EDGEPS_OK);
     return f;
 }
 
@@ -123,7 +129,7 @@ static double measured_rate(const world *w, size_t k)
 {
     fluid *f = fluid_of(w);
     for (size_t i = 0; i < w->flows; i++)
-        assert_int_equal(fluid_start(f, w->from[i], w->to[i], i == k ? 1 : 1e9, i), EDGEPS_OK);
+        assert_int_equal(start(f, w, i, i == k ? 1 : 1e9), EDGEPS_OK);
     double rate = 1 / fluid_next_s(f);
     fluid_free(f);
     return rate;
@@ -211,7 +217,7 @@ static void run(const world *w, double *end_s)
     for (size_t open = w->flows; open;) {
         for (size_t k = 0; k < w->flows; k++)
             if (w->start_s[k] == next_start && next_start == fluid_now_s(f))
-                assert_int_equal(fluid_start(f, w->from[k], w->to[k], w->bytes[k], k), EDGEPS_OK);
+                assert_int_equal(start(f, w, k, w->bytes[k]), EDGEPS_OK);
         if (next_start == fluid_now_s(f))
             next_start++;
         double next = fmin(next_start, fluid_next_s(f));
@@ -248,12 +254,12 @@ static void flows_that_should_end_together_do(void **state)
     for (int i = 0; i < 8; i++)
         up[i] = down[i] = i == 7 ? 0.7 : 0.1;
     fluid *f = NULL;
-    assert_int_equal(fluid_make(8, up, down, NULL, &f), EDGEPS_OK);
+    assert_int_equal(fluid_make(8, up, down, &f), EDGEPS_OK);
     for (uint64_t i = 0; i < 7; i++)
-        assert_int_equal(fluid_start(f, i, 7, 0.3, i), EDGEPS_OK);
+        assert_int_equal(fluid_start(f, i, 7, INFINITY, 0.3, i), EDGEPS_OK);
     fluid_advance(f, 1.1);
     for (uint64_t i = 0; i < 7; i++)
-        assert_int_equal(fluid_start(f, 7, i, 0.19, 7 + i), EDGEPS_OK);
+        assert_int_equal(fluid_start(f, 7, i, INFINITY, 0.19, 7 + i), EDGEPS_OK);
     assert_close(fluid_next_s(f), 3);
     fluid_advance(f, fluid_next_s(f));
     for (uint64_t i = 0, tag; i < 14; i++) {
@@ -269,16 +275,16 @@ static void clocks_far_from_zero_make_no_empty_steps(void **state)
     (void)state;
     double rate[2] = {1e9, 1e9};
     fluid *f = NULL;
-    assert_int_equal(fluid_make(2, rate, rate, NULL, &f), EDGEPS_OK);
+    assert_int_equal(fluid_make(2, rate, rate, &f), EDGEPS_OK);
     fluid_advance(f, 1e9);
     int completed = 0;
     uint64_t tag;
-    assert_int_equal(fluid_start(f, 0, 1, 1, 0), EDGEPS_OK);
+    assert_int_equal(fluid_start(f, 0, 1, INFINITY, 1, 0), EDGEPS_OK);
     for (int step = 0; step < 100; step++) {
         fluid_advance(f, fluid_next_s(f));
         while (fluid_take(f, &tag)) {
             completed++;
-            assert_int_equal(fluid_start(f, 0, 1, 1, 0), EDGEPS_OK);
+            assert_int_equal(fluid_start(f, 0, 1, INFINITY, 1, 0), EDGEPS_OK);
         }
     }
     assert_int_equal(completed, 100);
@@ -290,9 +296,9 @@ static void a_cancelled_flow_gives_its_share_away(void **state)
     (void)state;
     double up[3] = {2, 2, 2}, down[3] = {2, 2, 2};
     fluid *f = NULL;
-    assert_int_equal(fluid_make(3, up, down, NULL, &f), EDGEPS_OK);
-    assert_int_equal(fluid_start(f, 0, 2, 10, 1), EDGEPS_OK);
-    assert_int_equal(fluid_start(f, 1, 2, 10, 2), EDGEPS_OK);
+    assert_int_equal(fluid_make(3, up, down, &f), EDGEPS_OK);
+    assert_int_equal(fluid_start(f, 0, 2, INFINITY, 10, 1), EDGEPS_OK);
+    assert_int_equal(fluid_start(f, 1, 2, INFINITY, 10, 2), EDGEPS_OK);
     fluid_advance(f, 4);
     fluid_cancel(f, 1);
     assert_close(fluid_next_s(f), 7);
@@ -309,8 +315,8 @@ static void a_changed_link_counts_from_then_on(void **state)
     (void)state;
     double up[2] = {4, 4}, down[2] = {4, 4};
     fluid *f = NULL;
-    assert_int_equal(fluid_make(2, up, down, NULL, &f), EDGEPS_OK);
-    assert_int_equal(fluid_start(f, 0, 1, 12, 1), EDGEPS_OK);
+    assert_int_equal(fluid_make(2, up, down, &f), EDGEPS_OK);
+    assert_int_equal(fluid_start(f, 0, 1, INFINITY, 12, 1), EDGEPS_OK);
     fluid_advance(f, 1);
     fluid_set_node(f, 0, 0, 4);
     assert_true(fluid_next_s(f) == INFINITY);
@@ -332,9 +338,9 @@ static void survives_each_allocation_failing(void **state)
     for (long n = 1;; n++) {
         fluid *f = NULL;
         mem_fail_at(n);
-        edgeps_err err = fluid_make(NODES, w.up, w.down, w.cap, &f);
+        edgeps_err err = fluid_make(NODES, w.up, w.down, &f);
         for (size_t k = 0; !err && k < 200; k++)
-            err = fluid_start(f, k % NODES, (k + 1) % NODES, 1, k);
+            err = fluid_start(f, k % NODES, (k + 1) % NODES, 2, 1, k);
         mem_fail_at(0);
         if (f)
             assert_true(fluid_next_s(f) > 0);

@@ -14,6 +14,7 @@ typedef struct connection {
     uint32_t from;   /* nodes */
     uint32_t to;
     double latency_s;
+    double cap_bytes_per_s;
     size_t ready; /* chunks that may leave, have left or are leaving, have arrived */
     size_t started;
     size_t arrived;
@@ -60,7 +61,7 @@ static edgeps_err send_next(play *r, size_t id)
         r->trace->start_s[id * r->chunks + chunk] = r->now_s;
     c->busy = true;
     double bytes = (double)job_chunk_wire_bytes(&r->p->job, (int64_t)chunk);
-    return fluid_start(r->fluid, c->from, c->to, bytes, id);
+    return fluid_start(r->fluid, c->from, c->to, c->cap_bytes_per_s, bytes, id);
 }
 
 /* One more chunk may leave. Between roles of one node it is there at once. */
@@ -213,6 +214,7 @@ static void open_connections(play *r)
         tree_ends(r->t, id, &c->stage, &member, &c->from, &c->to);
         c->member = (uint32_t)member;
         c->latency_s = problem_latency_s(r->p, c->from, c->to);
+        c->cap_bytes_per_s = problem_cap_bytes_per_s(r->p, c->from, c->to);
     }
 }
 
@@ -230,18 +232,6 @@ static void open_servers(play *r)
     }
 }
 
-/* Pair caps cost a search per flow: they go to the fluid only when a connection has one. */
-static bool any_cap(const play *r)
-{
-    bool found = false;
-    for (size_t id = 0; id < tree_connection_count(r->t); id++) {
-        const connection *c = &r->connections[id];
-        found |=
-            c->from != c->to && r->p->cap_bytes_per_s[c->from * r->p->count + c->to] < INFINITY;
-    }
-    return found;
-}
-
 static edgeps_err open_fluid(play *r)
 {
     const problem *p = r->p;
@@ -252,8 +242,7 @@ static edgeps_err open_fluid(play *r)
         rates[i] = p->nodes[i].up_bytes_per_s;
         rates[p->count + i] = p->nodes[i].down_bytes_per_s;
     }
-    edgeps_err err = fluid_make(p->count, rates, rates + p->count,
-                                any_cap(r) ? p->cap_bytes_per_s : NULL, &r->fluid);
+    edgeps_err err = fluid_make(p->count, rates, rates + p->count, &r->fluid);
     mem_free(rates);
     return err;
 }

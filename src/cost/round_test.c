@@ -245,6 +245,7 @@ static void names_and_numbers_of_nodes_do_not_matter(void **state)
         moved.global = (int32_t)to[pl.global];
         for (size_t a = 0; a < n; a++) {
             q->nodes[to[a]] = p->nodes[a];
+            q->nodes[to[a]].site = to[a];
             moved.parent[to[a]] = pl.parent[a] == NO ? NO : (int32_t)to[pl.parent[a]];
             for (size_t b = 0; b < n; b++) {
                 q->latency_s[to[a] * n + to[b]] = p->latency_s[a * n + b];

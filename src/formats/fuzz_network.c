@@ -18,8 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
         abort();
     if (network_json_parse(text, strlen(text), "written", &diag, &again))
         abort();
-    size_t pairs_bytes = net->count * net->count * sizeof(double);
-    if (net->count != again->count || net->event_count != again->event_count ||
+    size_t pairs_bytes = net->site_count * net->site_count * sizeof(double);
+    if (net->count != again->count || net->site_count != again->site_count ||
+        net->event_count != again->event_count ||
         memcmp(net->latency_s, again->latency_s, pairs_bytes) != 0 ||
         memcmp(net->cap_bytes_per_s, again->cap_bytes_per_s, pairs_bytes) != 0)
         abort();

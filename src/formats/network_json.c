@@ -12,10 +12,10 @@
 #define MAX_FILE_BYTES (INT64_C(1) << 30)
 #define MAX_ACCESS_S 86400.0 /* the sum of two stays a quantity that can be written */
 
-static const char *const network_keys[] = {"edgeps", "name",     "nodes", "latency",
-                                           "pairs",  "scenario", NULL};
-static const char *const node_keys[] = {"name", "address", "up",    "down",  "latency", "compute",
-                                        "sum",  "free",    "train", "serve", NULL};
+static const char *const network_keys[] = {"edgeps",  "name",  "nodes",    "sites",
+                                           "latency", "pairs", "scenario", NULL};
+static const char *const node_keys[] = {"name",    "address", "site", "up",    "down",  "latency",
+                                        "compute", "sum",     "free", "train", "serve", NULL};
 static const char *const pair_keys[] = {"from", "to", "cap", "latency", NULL};
 static const char *const event_keys[] = {"epoch", "at",      "node", "free", "up",
                                          "down",  "compute", "kill", "stop", NULL};
@@ -95,8 +95,7 @@ static edgeps_err read_rates(const json_t *object, network_node *node, edgeps_di
     return err;
 }
 
-static edgeps_err read_node(const json_t *object, network_node *node, double *access_s,
-                            edgeps_diag *diag)
+static edgeps_err read_node(const json_t *object, network_node *node, edgeps_diag *diag)
 {
     edgeps_err err = json_check_keys(object, node_keys, diag);
     if (!err)
@@ -112,8 +111,8 @@ static edgeps_err read_node(const json_t *object, network_node *node, double *ac
     if (!err)
         err = read_rates(object, node, diag);
     if (!err)
-        err = read_quantity(object, "latency", QUANTITY_TIME, diag, access_s);
-    if (!err && *access_s > MAX_ACCESS_S)
+        err = read_quantity(object, "latency", QUANTITY_TIME, diag, &node->access_s);
+    if (!err && node->access_s > MAX_ACCESS_S)
         err = diag_fail(diag, EDGEPS_FORMAT, "latency: is more than a day");
     return err;
 }
@@ -124,36 +123,93 @@ static edgeps_err wrap_node(edgeps_diag *diag, edgeps_err err, size_t i, const c
                 : diag_wrap(diag, err, "nodes[%zu]", i);
 }
 
+/* The index of the site called `name`, or -1. */
+static int64_t find_site(const network *net, const char *name)
+{
+    for (size_t s = 0; s < net->site_count; s++)
+        if (net->site_names[s] && strcmp(net->site_names[s], name) == 0)
+            return (int64_t)s;
+    return -1;
+}
+
+static edgeps_err read_sites(const json_t *array, network *net, edgeps_diag *diag)
+{
+    net->site_names = mem_alloc(net->site_count, sizeof *net->site_names);
+    if (!net->site_names)
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for sites");
+    for (size_t s = 0; s < net->site_count; s++) {
+        const char *name = json_string_value(json_array_get(array, s));
+        if (!name || !*name || strlen(name) > NETWORK_MAX_NAME)
+            return diag_fail(diag, EDGEPS_FORMAT, "sites[%zu]: must be a name of 1 to %d bytes", s,
+                             NETWORK_MAX_NAME);
+        if (find_site(net, name) >= 0)
+            return diag_fail(diag, EDGEPS_FORMAT, "sites[%zu] '%.63s': is named twice", s, name);
+        net->site_names[s] = mem_copy_text(name);
+        if (!net->site_names[s])
+            return diag_fail(diag, EDGEPS_NOMEM, "no memory for sites");
+    }
+    return EDGEPS_OK;
+}
+
+static edgeps_err read_site(const json_t *object, const network *net, network_node *node,
+                            edgeps_diag *diag)
+{
+    const json_t *value = json_object_get(object, "site");
+    if (!net->site_names)
+        return value ? diag_fail(diag, EDGEPS_FORMAT,
+                                 "site: the file names no \"sites\"; list them or leave it out")
+                     : EDGEPS_OK;
+    const char *name = json_string_value(value);
+    if (!name)
+        return diag_fail(diag, EDGEPS_FORMAT, "site: must be one of the file's \"sites\"");
+    int64_t found = find_site(net, name);
+    if (found < 0)
+        return diag_fail(diag, EDGEPS_FORMAT, "site: no site is called '%.63s'", name);
+    node->site = (uint32_t)found;
+    return EDGEPS_OK;
+}
+
+/* Pairs of nodes have times of their own: they take up what the nodes say of theirs. */
+static void fold_access(network *net)
+{
+    size_t n = net->count;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (i != j)
+                net->latency_s[i * n + j] += net->nodes[i].access_s + net->nodes[j].access_s;
+    for (size_t i = 0; i < n; i++)
+        net->nodes[i].access_s = 0;
+}
+
+static bool has_own_pairs(const network *net) { return !net->site_names && net->site_count > 1; }
+
 /* A node's own latency is that of its access link: two of them add up on a path. */
 static edgeps_err read_nodes(const json_t *array, network *net, bool matrix, edgeps_diag *diag)
 {
-    size_t n = net->count;
-    double *access_s = mem_alloc(n, sizeof *access_s);
-    if (!access_s)
-        return diag_fail(diag, EDGEPS_NOMEM, "no memory for latencies");
     edgeps_err err = EDGEPS_OK;
-    for (size_t i = 0; !err && i < n; i++) {
+    for (size_t i = 0; !err && i < net->count; i++) {
         const json_t *object = json_array_get(array, i);
-        if (matrix && json_object_get(object, "latency"))
+        if (matrix && !net->site_names && json_object_get(object, "latency"))
             err =
                 diag_fail(diag, EDGEPS_FORMAT,
                           "latency: is given by the matrix \"latency\" already; keep one of them");
         if (!err)
-            err = read_node(object, &net->nodes[i], &access_s[i], diag);
+            err = read_node(object, &net->nodes[i], diag);
+        if (!err)
+            err = read_site(object, net, &net->nodes[i], diag);
         if (!err && network_find(net, net->nodes[i].name) != (int64_t)i)
             err = diag_fail(diag, EDGEPS_FORMAT, "name: is used twice; every node needs its own");
         if (err)
             err = wrap_node(diag, err, i, net->nodes[i].name);
     }
-    for (size_t k = 0; !err && k < n * n; k++)
-        net->latency_s[k] = k / n == k % n ? 0 : access_s[k / n] + access_s[k % n];
-    mem_free(access_s);
+    if (!err && has_own_pairs(net))
+        fold_access(net);
     return err;
 }
 
 static edgeps_err read_matrix(const json_t *rows, network *net, edgeps_diag *diag)
 {
-    size_t n = net->count;
+    size_t n = net->site_count;
     if (!json_is_array(rows) || json_array_size(rows) != n)
         return diag_fail(diag, EDGEPS_FORMAT, "latency: must be an array of %zu rows", n);
     for (size_t i = 0; i < n; i++) {
@@ -164,7 +220,7 @@ static edgeps_err read_matrix(const json_t *rows, network *net, edgeps_diag *dia
         for (size_t j = 0; j < n; j++) {
             double *at = &net->latency_s[i * n + j];
             edgeps_err err = read_value(json_array_get(row, j), QUANTITY_TIME, diag, at);
-            if (!err && i == j && *at != 0)
+            if (!err && i == j && *at != 0 && !net->site_names)
                 err = diag_fail(diag, EDGEPS_FORMAT, "a node is at no distance from itself");
             if (err)
                 return diag_wrap(diag, err, "latency[%zu][%zu]", i, j);
@@ -186,22 +242,36 @@ static edgeps_err read_named(const json_t *object, const char *key, const networ
     return EDGEPS_OK;
 }
 
+/* One end of a pair: a site where the file has sites, else a node. */
+static edgeps_err read_end(const json_t *object, const char *key, const network *net,
+                           edgeps_diag *diag, size_t *out)
+{
+    if (!net->site_names)
+        return read_named(object, key, net, diag, out);
+    const char *name = json_string_value(json_object_get(object, key));
+    int64_t found = name ? find_site(net, name) : -1;
+    if (found < 0)
+        return diag_fail(diag, EDGEPS_FORMAT, "%s: must be one of the file's \"sites\"", key);
+    *out = (size_t)found;
+    return EDGEPS_OK;
+}
+
 /* `seen` has a place for every direction. */
 static edgeps_err read_pair(const json_t *object, network *net, bool *seen, edgeps_diag *diag)
 {
     size_t from, to;
     edgeps_err err = json_check_keys(object, pair_keys, diag);
     if (!err)
-        err = read_named(object, "from", net, diag, &from);
+        err = read_end(object, "from", net, diag, &from);
     if (!err)
-        err = read_named(object, "to", net, diag, &to);
-    if (!err && from == to)
+        err = read_end(object, "to", net, diag, &to);
+    if (!err && from == to && !net->site_names)
         err = diag_fail(diag, EDGEPS_FORMAT, "to: is the node that it comes from");
     if (!err && !json_object_get(object, "cap") && !json_object_get(object, "latency"))
         err = diag_fail(diag, EDGEPS_FORMAT, "says nothing; give cap, latency, or both");
     if (err)
         return err;
-    size_t at = from * net->count + to;
+    size_t at = from * net->site_count + to;
     if (seen[at])
         return diag_fail(diag, EDGEPS_FORMAT,
                          "this direction is given twice; keep one, with cap and latency in it");
@@ -286,7 +356,7 @@ static edgeps_err read_pairs(const json_t *array, network *net, edgeps_diag *dia
 {
     if (array && !json_is_array(array))
         return diag_fail(diag, EDGEPS_FORMAT, "pairs: must be an array");
-    bool *seen = mem_alloc(net->count * net->count, sizeof *seen);
+    bool *seen = mem_alloc(net->site_count * net->site_count, sizeof *seen);
     if (!seen)
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for pairs");
     edgeps_err err = EDGEPS_OK;
@@ -324,6 +394,23 @@ static edgeps_err check_version(const json_t *root, edgeps_diag *diag)
                      version);
 }
 
+/* Without sites, matrix and pairs, nothing but the nodes' own latencies lies between them: one site
+ * is enough. */
+static edgeps_err make_network(const json_t *root, edgeps_diag *diag, network **out)
+{
+    size_t count = json_array_size(json_object_get(root, "nodes"));
+    const json_t *sites = json_object_get(root, "sites");
+    if (!sites && (json_object_get(root, "latency") || json_object_get(root, "pairs")))
+        return network_make(count, diag, out);
+    if (!sites)
+        return network_make_sites(count, 1, diag, out);
+    if (json_array_size(sites) == 0 || json_array_size(sites) > NETWORK_MAX_SITES)
+        return diag_fail(diag, EDGEPS_FORMAT, "sites: must be an array of 1 to %d names",
+                         NETWORK_MAX_SITES);
+    edgeps_err err = network_make_sites(count, json_array_size(sites), diag, out);
+    return err ? err : read_sites(sites, *out, diag);
+}
+
 static edgeps_err read_network(const json_t *root, edgeps_diag *diag, network **out)
 {
     network *net = NULL;
@@ -335,7 +422,7 @@ static edgeps_err read_network(const json_t *root, edgeps_diag *diag, network **
     if (!err && !json_is_array(nodes))
         err = diag_fail(diag, EDGEPS_FORMAT, "nodes: must be an array of nodes");
     if (!err)
-        err = network_make(json_array_size(nodes), diag, &net);
+        err = make_network(root, diag, &net);
     if (!err)
         err = read_text(root, "name", diag, &net->name);
     if (!err)
@@ -393,12 +480,16 @@ static json_t *quantity(quantity_kind kind, double value)
     return json_string(text);
 }
 
-static json_t *node_object(const network_node *node)
+static json_t *node_object(const network *net, const network_node *node)
 {
     json_t *o = json_object();
     json_object_set_new(o, "name", json_string(node->name));
     if (node->address)
         json_object_set_new(o, "address", json_string(node->address));
+    if (net->site_names)
+        json_object_set_new(o, "site", json_string(net->site_names[node->site]));
+    if (node->access_s > 0)
+        json_object_set_new(o, "latency", quantity(QUANTITY_TIME, node->access_s));
     json_object_set_new(o, "up", quantity(QUANTITY_RATE, node->up_bytes_per_s));
     json_object_set_new(o, "down", quantity(QUANTITY_RATE, node->down_bytes_per_s));
     json_object_set_new(o, "compute", quantity(QUANTITY_SPEED, node->compute_samples_per_s));
@@ -413,24 +504,40 @@ static json_t *node_object(const network_node *node)
 static json_t *latency_rows(const network *net)
 {
     json_t *rows = json_array();
-    for (size_t i = 0; i < net->count; i++) {
+    for (size_t i = 0; i < net->site_count; i++) {
         json_t *row = json_array();
-        for (size_t j = 0; j < net->count; j++)
-            json_array_append_new(row, quantity(QUANTITY_TIME, net->latency_s[i * net->count + j]));
+        for (size_t j = 0; j < net->site_count; j++)
+            json_array_append_new(row,
+                                  quantity(QUANTITY_TIME, net->latency_s[i * net->site_count + j]));
         json_array_append_new(rows, row);
     }
     return rows;
 }
 
+static json_t *site_texts(const network *net)
+{
+    json_t *names = json_array();
+    for (size_t s = 0; s < net->site_count; s++)
+        json_array_append_new(names, json_string(net->site_names[s]));
+    return names;
+}
+
+/* What stands at an end of a pair. */
+static const char *place_name(const network *net, size_t site)
+{
+    return net->site_names ? net->site_names[site] : net->nodes[site].name;
+}
+
 static json_t *pair_objects(const network *net)
 {
     json_t *pairs = json_array();
-    for (size_t k = 0; k < net->count * net->count; k++) {
+    size_t n = net->site_count;
+    for (size_t k = 0; k < n * n; k++) {
         if (!isfinite(net->cap_bytes_per_s[k]))
             continue;
         json_t *o = json_object();
-        json_object_set_new(o, "from", json_string(net->nodes[k / net->count].name));
-        json_object_set_new(o, "to", json_string(net->nodes[k % net->count].name));
+        json_object_set_new(o, "from", json_string(place_name(net, k / n)));
+        json_object_set_new(o, "to", json_string(place_name(net, k % n)));
         json_object_set_new(o, "cap", quantity(QUANTITY_RATE, net->cap_bytes_per_s[k]));
         json_array_append_new(pairs, o);
     }
@@ -465,10 +572,14 @@ edgeps_err network_json_text(const network *net, char **text)
     if (net->name)
         json_object_set_new(root, "name", json_string(net->name));
     for (size_t i = 0; i < net->count; i++)
-        json_array_append_new(nodes, node_object(&net->nodes[i]));
+        json_array_append_new(nodes, node_object(net, &net->nodes[i]));
     json_object_set_new(root, "nodes", nodes);
-    json_object_set_new(root, "latency", latency_rows(net));
-    json_object_set_new(root, "pairs", pair_objects(net));
+    if (net->site_names)
+        json_object_set_new(root, "sites", site_texts(net));
+    if (net->site_names || net->site_count > 1) {
+        json_object_set_new(root, "latency", latency_rows(net));
+        json_object_set_new(root, "pairs", pair_objects(net));
+    }
     json_object_set_new(root, "scenario", event_objects(net));
     return json_take_text(root, JSON_INDENT(1), text);
 }

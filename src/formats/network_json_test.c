@@ -168,6 +168,54 @@ static void broken_json_is_told_with_line_and_column(void **state)
     assert_non_null(strstr(diag.text, "duplicate"));
 }
 
+#define SITED                                                                                      \
+    "{\"edgeps\": \"network/1\", \"sites\": [\"p\", \"q\"], \"nodes\": ["                          \
+    "{\"name\": \"a\", \"site\": \"p\", \"up\": \"1 MB/s\", \"down\": \"1 MB/s\", \"latency\": "   \
+    "\"1 ms\","                                                                                    \
+    " \"compute\": \"5 samples/s\", \"free\": \"1 MiB\"},"                                         \
+    "{\"name\": \"b\", \"site\": \"q\", \"up\": \"1 MB/s\", \"down\": \"1 MB/s\", \"latency\": "   \
+    "\"2 ms\","                                                                                    \
+    " \"compute\": \"5 samples/s\", \"free\": \"1 MiB\"},"                                         \
+    "{\"name\": \"c\", \"site\": \"q\", \"up\": \"1 MB/s\", \"down\": \"1 MB/s\","                 \
+    " \"compute\": \"5 samples/s\", \"free\": \"1 MiB\"}]"
+
+static void sites_stand_for_their_nodes(void **state)
+{
+    (void)state;
+    network *net =
+        must_parse(SITED ", \"latency\": [[\"1 ms\", \"10 ms\"], [\"20 ms\", \"4 ms\"]],"
+                         " \"pairs\": [{\"from\": \"q\", \"to\": \"p\", \"cap\": \"3 B/s\"},"
+                         " {\"from\": \"q\", \"to\": \"q\", \"cap\": \"9 B/s\"}]}");
+    assert_int_equal(net->site_count, 2);
+    assert_true(fabs(network_latency_s(net, 0, 1) - 0.013) < 1e-15);
+    assert_true(fabs(network_latency_s(net, 1, 0) - 0.023) < 1e-15);
+    assert_true(fabs(network_latency_s(net, 2, 1) - 0.006) < 1e-15);
+    assert_true(network_latency_s(net, 1, 1) == 0);
+    assert_true(network_cap_bytes_per_s(net, 1, 0) == 3 && network_cap_bytes_per_s(net, 2, 0) == 3);
+    assert_true(network_cap_bytes_per_s(net, 1, 2) == 9 &&
+                isinf(network_cap_bytes_per_s(net, 1, 1)));
+    assert_true(isinf(network_cap_bytes_per_s(net, 0, 1)));
+    network_free(net);
+}
+
+static void sites_are_named_once_and_known(void **state)
+{
+    (void)state;
+    refuses(SITED ", \"latency\": [[\"1 ms\"]]}", "latency: must be an array of 2 rows");
+    refuses(SITED ", \"pairs\": [{\"from\": \"a\", \"to\": \"p\", \"cap\": \"1 B/s\"}]}",
+            "pairs[0]: from: must be one of the file's \"sites\"");
+    refuses("{\"edgeps\": \"network/1\", \"sites\": [\"p\", \"p\"], \"nodes\": [{}]}",
+            "sites[1] 'p': is named twice");
+    refuses("{\"edgeps\": \"network/1\", \"sites\": [], \"nodes\": [{}]}",
+            "sites: must be an array");
+    refuses("{\"edgeps\": \"network/1\", \"sites\": [\"p\"], \"nodes\": [{\"name\": \"a\","
+            " \"site\": \"z\", \"up\": \"1 B/s\", \"down\": \"1 B/s\", \"free\": \"1 B\"}]}",
+            "nodes[0] 'a': site: no site is called 'z'");
+    refuses(HEAD "{\"name\": \"a\", \"site\": \"p\", \"up\": \"1 B/s\", \"down\": \"1 B/s\","
+                 " \"free\": \"1 B\"}]}",
+            "site: the file names no \"sites\"");
+}
+
 static void a_file_that_cannot_be_read_is_named(void **state)
 {
     (void)state;
@@ -179,8 +227,9 @@ static void a_file_that_cannot_be_read_is_named(void **state)
 
 static void assert_same(const network *a, const network *b)
 {
-    size_t pairs = a->count * a->count;
+    size_t pairs = a->site_count * a->site_count;
     assert_int_equal(a->count, b->count);
+    assert_int_equal(a->site_count, b->site_count);
     assert_memory_equal(a->latency_s, b->latency_s, pairs * sizeof(double));
     assert_memory_equal(a->cap_bytes_per_s, b->cap_bytes_per_s, pairs * sizeof(double));
     assert_int_equal(a->event_count, b->event_count);
@@ -197,26 +246,37 @@ static void assert_same(const network *a, const network *b)
         assert_true(a->nodes[i].compute_samples_per_s == b->nodes[i].compute_samples_per_s);
         assert_true(a->nodes[i].sum_bytes_per_s == b->nodes[i].sum_bytes_per_s);
         assert_int_equal(a->nodes[i].free_bytes, b->nodes[i].free_bytes);
+        assert_int_equal(a->nodes[i].site, b->nodes[i].site);
+        assert_true(a->nodes[i].access_s == b->nodes[i].access_s);
         assert_int_equal(a->nodes[i].train, b->nodes[i].train);
         assert_int_equal(a->nodes[i].serve, b->nodes[i].serve);
     }
 }
 
+static void check_round_trip(const char *text)
+{
+    network *net = must_parse(text);
+    char *written = NULL;
+    assert_int_equal(network_json_text(net, &written), EDGEPS_OK);
+    network *again = must_parse(written);
+    assert_same(net, again);
+    mem_free(written);
+    network_free(net);
+    network_free(again);
+}
+
 static void what_is_written_reads_back_equal(void **state)
 {
     (void)state;
-    network *net =
-        must_parse(TWO ", \"pairs\": [{\"from\": \"a\", \"to\": \"b\", \"latency\": \"1.2345 ms\"},"
-                       " {\"from\": \"b\", \"to\": \"a\", \"cap\": \"0 B/s\"}],"
-                       " \"scenario\": [{\"at\": \"0.1 s\", \"node\": \"a\", \"up\": \"3 Mbit/s\"},"
-                       " {\"epoch\": 3, \"node\": \"a\", \"compute\": \"7 samples/s\"}]}");
-    char *text = NULL;
-    assert_int_equal(network_json_text(net, &text), EDGEPS_OK);
-    network *again = must_parse(text);
-    assert_same(net, again);
-    mem_free(text);
-    network_free(net);
-    network_free(again);
+    check_round_trip(TWO
+                     ", \"pairs\": [{\"from\": \"a\", \"to\": \"b\", \"latency\": \"1.2345 ms\"},"
+                     " {\"from\": \"b\", \"to\": \"a\", \"cap\": \"0 B/s\"}],"
+                     " \"scenario\": [{\"at\": \"0.1 s\", \"node\": \"a\", \"up\": \"3 Mbit/s\"},"
+                     " {\"epoch\": 3, \"node\": \"a\", \"compute\": \"7 samples/s\"}]}");
+    check_round_trip(TWO "}");
+    check_round_trip(SITED "}");
+    check_round_trip(SITED ", \"latency\": [[\"1 ms\", \"10 ms\"], [\"20 ms\", \"4 ms\"]],"
+                           " \"pairs\": [{\"from\": \"q\", \"to\": \"q\", \"cap\": \"9 B/s\"}]}");
 }
 
 static void every_example_is_read_and_written_back(void **state)
@@ -265,6 +325,8 @@ int main(void)
         cmocka_unit_test(what_no_plan_could_be_computed_with_is_refused),
         cmocka_unit_test(a_matrix_holds_texts_with_units),
         cmocka_unit_test(broken_json_is_told_with_line_and_column),
+        cmocka_unit_test(sites_stand_for_their_nodes),
+        cmocka_unit_test(sites_are_named_once_and_known),
         cmocka_unit_test(a_file_that_cannot_be_read_is_named),
         cmocka_unit_test(what_is_written_reads_back_equal),
         cmocka_unit_test(every_example_is_read_and_written_back),

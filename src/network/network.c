@@ -6,24 +6,31 @@
 #include <math.h>
 #include <string.h>
 
-edgeps_err network_make(size_t count, edgeps_diag *diag, network **out)
+edgeps_err network_make_sites(size_t count, size_t site_count, edgeps_diag *diag, network **out)
 {
     if (count == 0 || count > NETWORK_MAX_NODES)
         return diag_fail(diag, EDGEPS_FORMAT, "nodes: 1 to %d, not %zu", NETWORK_MAX_NODES, count);
+    if (site_count == 0 || site_count > NETWORK_MAX_SITES)
+        return diag_fail(
+            diag, EDGEPS_FORMAT,
+            "%zu nodes with times or caps of their own; at most %d may have them: give "
+            "them \"sites\"",
+            site_count, NETWORK_MAX_SITES);
     network *net = mem_alloc(1, sizeof *net);
     if (!net)
         goto nomem;
     net->count = count;
+    net->site_count = site_count;
     net->nodes = mem_alloc(count, sizeof *net->nodes);
-    net->latency_s = mem_alloc(count * count, sizeof(double));
-    net->cap_bytes_per_s = mem_alloc(count * count, sizeof(double));
+    net->latency_s = mem_alloc(site_count * site_count, sizeof(double));
+    net->cap_bytes_per_s = mem_alloc(site_count * site_count, sizeof(double));
     if (!net->nodes || !net->latency_s || !net->cap_bytes_per_s)
         goto nomem;
     for (size_t i = 0; i < count; i++) {
         net->nodes[i].train = net->nodes[i].serve = true;
         net->nodes[i].sum_bytes_per_s = INFINITY;
     }
-    for (size_t k = 0; k < count * count; k++)
+    for (size_t k = 0; k < site_count * site_count; k++)
         net->cap_bytes_per_s[k] = INFINITY;
     *out = net;
     return EDGEPS_OK;
@@ -32,22 +39,39 @@ nomem:
     return diag_fail(diag, EDGEPS_NOMEM, "no memory for a network of %zu nodes", count);
 }
 
+edgeps_err network_make(size_t count, edgeps_diag *diag, network **out)
+{
+    edgeps_err err = network_make_sites(count, count, diag, out);
+    for (size_t i = 0; !err && i < count; i++)
+        (*out)->nodes[i].site = (uint32_t)i;
+    return err;
+}
+
 static bool copy_text(const char *text, char **out)
 {
     return !text || (*out = mem_copy_text(text)) != NULL;
 }
 
+static bool copy_names(char *const *names, size_t count, char ***out)
+{
+    bool ok = !names || (*out = mem_alloc(count, sizeof **out)) != NULL;
+    for (size_t s = 0; names && ok && s < count; s++)
+        ok = copy_text(names[s], &(*out)[s]);
+    return ok;
+}
+
 edgeps_err network_copy(const network *net, network **out)
 {
     network *copy = NULL;
-    edgeps_err err = network_make(net->count, NULL, &copy);
+    edgeps_err err = network_make_sites(net->count, net->site_count, NULL, &copy);
     if (err)
         return err;
     assert(copy);
-    size_t pairs = net->count * net->count;
+    size_t pairs = net->site_count * net->site_count;
     memcpy(copy->latency_s, net->latency_s, pairs * sizeof(double));
     memcpy(copy->cap_bytes_per_s, net->cap_bytes_per_s, pairs * sizeof(double));
-    bool ok = copy_text(net->name, &copy->name);
+    bool ok = copy_text(net->name, &copy->name) &&
+              copy_names(net->site_names, net->site_count, &copy->site_names);
     for (size_t i = 0; ok && i < net->count; i++) {
         copy->nodes[i] = net->nodes[i];
         copy->nodes[i].name = copy->nodes[i].address = NULL;
@@ -74,6 +98,9 @@ void network_free(network *net)
         mem_free(net->nodes[i].name);
         mem_free(net->nodes[i].address);
     }
+    for (size_t s = 0; net->site_names && s < net->site_count; s++)
+        mem_free(net->site_names[s]);
+    mem_free(net->site_names);
     mem_free(net->name);
     mem_free(net->nodes);
     mem_free(net->latency_s);
@@ -90,12 +117,40 @@ int64_t network_find(const network *net, const char *name)
     return -1;
 }
 
+static size_t site_pair(const network *net, size_t from, size_t to)
+{
+    return net->nodes[from].site * net->site_count + net->nodes[to].site;
+}
+
+double network_latency_s(const network *net, size_t from, size_t to)
+{
+    if (from == to)
+        return 0;
+    return net->nodes[from].access_s + net->nodes[to].access_s +
+           net->latency_s[site_pair(net, from, to)];
+}
+
+double network_cap_bytes_per_s(const network *net, size_t from, size_t to)
+{
+    return from == to ? INFINITY : net->cap_bytes_per_s[site_pair(net, from, to)];
+}
+
+void network_set_latency_s(network *net, size_t from, size_t to, double latency_s)
+{
+    net->latency_s[site_pair(net, from, to)] = latency_s;
+}
+
+void network_set_cap_bytes_per_s(network *net, size_t from, size_t to, double cap_bytes_per_s)
+{
+    net->cap_bytes_per_s[site_pair(net, from, to)] = cap_bytes_per_s;
+}
+
 double network_rate_bytes_per_s(const network *net, size_t from, size_t to)
 {
     if (from == to)
         return INFINITY;
     double rate = fmin(net->nodes[from].up_bytes_per_s, net->nodes[to].down_bytes_per_s);
-    return fmin(rate, net->cap_bytes_per_s[from * net->count + to]);
+    return fmin(rate, network_cap_bytes_per_s(net, from, to));
 }
 
 void network_apply(network *net, const network_event *event)

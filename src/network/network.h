@@ -1,8 +1,10 @@
 /* The edge network as a value: nodes, links, and what happens to them in time.
  *
- * Rates are bytes per second of goodput, latencies one-way seconds, storage bytes. Matrices are
- * row-major, count x count, from row to column. The struct owns all it points to; network_free
- * takes a whole network. Readers and writers of files are in `formats`.
+ * Rates are bytes per second of goodput, latencies one-way seconds, storage bytes. What lies
+ * between two nodes is kept per pair of their sites, so that ten thousand nodes at a hundred sites
+ * need a matrix of a hundred; where every node is a site of its own, the pairs are those of the
+ * nodes. The struct owns all it points to; network_free takes a whole network. Readers and writers
+ * of files are in `formats`.
  */
 #ifndef EDGEPS_NETWORK_NETWORK_H
 #define EDGEPS_NETWORK_NETWORK_H
@@ -15,6 +17,7 @@
 
 #define NETWORK_MAX_NODES 100000
 #define NETWORK_MAX_NAME 63
+#define NETWORK_MAX_SITES 10000
 
 typedef struct network_node {
     char *name;
@@ -24,8 +27,10 @@ typedef struct network_node {
     double compute_samples_per_s;
     double sum_bytes_per_s; /* INFINITY where the file says nothing */
     int64_t free_bytes;
-    bool train; /* may carry a worker */
-    bool serve; /* may carry a local or the global server */
+    uint32_t site;
+    double access_s; /* latency of its own link, on every path from and to it */
+    bool train;      /* may carry a worker */
+    bool serve;      /* may carry a local or the global server */
 } network_node;
 
 typedef enum network_change {
@@ -51,14 +56,20 @@ typedef struct network {
     char *name;
     size_t count;
     network_node *nodes;
-    double *latency_s;       /* count x count, 0 on the diagonal */
-    double *cap_bytes_per_s; /* count x count, INFINITY where no pair cap is set; 0: no path */
+    size_t site_count;
+    char **site_names;       /* NULL where every node is a site of its own */
+    double *latency_s;       /* site_count x site_count, row-major, from row to column */
+    double *cap_bytes_per_s; /* the same; of each pair of nodes; INFINITY: none set, 0: no path */
     network_event *events;   /* in the order of the file */
     size_t event_count;
 } network;
 
-/* A network of `count` nameless nodes: rates 0, no latency, no pair caps, train and serve. */
+/* A network of `count` nameless nodes, each a site of its own: rates 0, no latency, no pair caps,
+ * train and serve. */
 edgeps_err network_make(size_t count, edgeps_diag *diag, network **out);
+
+/* The same with `site_count` nameless sites; all nodes are at the first. */
+edgeps_err network_make_sites(size_t count, size_t site_count, edgeps_diag *diag, network **out);
 
 edgeps_err network_copy(const network *net, network **out);
 
@@ -66,6 +77,15 @@ void network_free(network *net);
 
 /* The index of the node called `name`, or -1. */
 int64_t network_find(const network *net, const char *name);
+
+/* Between two nodes: 0 and INFINITY on one node. */
+double network_latency_s(const network *net, size_t from, size_t to);
+double network_cap_bytes_per_s(const network *net, size_t from, size_t to);
+
+/* For all pairs of nodes at the sites of `from` and `to`, in this direction. The latency is that
+ * between the sites, without the nodes' own. */
+void network_set_latency_s(network *net, size_t from, size_t to, double latency_s);
+void network_set_cap_bytes_per_s(network *net, size_t from, size_t to, double cap_bytes_per_s);
 
 /* Goodput a single flow from `from` to `to` can reach; INFINITY on one node. */
 double network_rate_bytes_per_s(const network *net, size_t from, size_t to);

@@ -61,9 +61,9 @@ static void put_peers(const host *h, size_t node, double *peers)
 {
     size_t n = h->net->count;
     for (size_t k = 0; k < n; k++) {
-        peers[k] = h->net->latency_s[node * n + k];
-        peers[n + k] = h->net->cap_bytes_per_s[node * n + k];
-        peers[2 * n + k] = h->net->cap_bytes_per_s[k * n + node];
+        peers[k] = network_latency_s(h->net, node, k);
+        peers[n + k] = network_cap_bytes_per_s(h->net, node, k);
+        peers[2 * n + k] = network_cap_bytes_per_s(h->net, k, node);
     }
 }
 

@@ -81,7 +81,7 @@ static problem *stretched(const problem *p, double factor)
         q->nodes[i].sum_bytes_per_s /= factor;
         q->nodes[i].compute_s *= factor;
     }
-    for (size_t a = 0; a < q->count * q->count; a++) {
+    for (size_t a = 0; a < q->site_count * q->site_count; a++) {
         q->latency_s[a] *= factor;
         q->cap_bytes_per_s[a] /= factor;
     }

@@ -9,13 +9,6 @@
 
 #define CHUNK_BYTES 4000
 
-static void *must(void *block)
-{
-    if (!block)
-        abort();
-    return block;
-}
-
 /* Log-uniform, so that small and large values are equally likely. */
 static double spread(rng *r, double low, double high)
 {
@@ -26,18 +19,17 @@ static problem *bare_problem(fixture_kind kind)
 {
     static const char *const names[] = {"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9"};
     size_t n = kind.count;
-    problem *p = must(mem_alloc(1, sizeof *p));
-    p->count = n;
+    problem *p;
+    if (problem_blank(n, &p))
+        abort();
     p->max_locals = kind.max_locals < n ? kind.max_locals : n;
     p->rounds = 3;
     p->job.chunk_bytes = CHUNK_BYTES;
     p->job.parameter_count = (int64_t)kind.chunks * CHUNK_BYTES / JOB_VALUE_BYTES;
     p->job.transfer = kind.chunks == 1 ? JOB_STORE_AND_FORWARD : JOB_PIPELINED;
-    p->nodes = must(mem_alloc(n, sizeof *p->nodes));
-    p->latency_s = must(mem_alloc(n * n, sizeof(double)));
-    p->cap_bytes_per_s = must(mem_alloc(n * n, sizeof(double)));
     for (size_t i = 0; i < n; i++)
-        p->nodes[i] = (problem_node){.name = names[i % 10], .train = true, .serve = true};
+        p->nodes[i] = (problem_node){
+            .name = names[i % 10], .train = true, .serve = true, .site = (uint32_t)i};
     return p;
 }
 
@@ -74,15 +66,15 @@ static void draw_pairs(rng *r, problem *p, fixture_kind kind)
 {
     for (size_t a = 0; a < p->count; a++) {
         for (size_t b = 0; b < p->count; b++) {
-            double *cap = &p->cap_bytes_per_s[a * p->count + b];
-            *cap = INFINITY;
+            double cap = INFINITY;
             if (a == b)
                 continue;
-            p->latency_s[a * p->count + b] = kind.uniform ? 0.005 : spread(r, 0.0005, 0.05);
+            problem_set_latency_s(p, a, b, kind.uniform ? 0.005 : spread(r, 0.0005, 0.05));
             if (!kind.uniform && rng_below(r, 4) == 0)
-                *cap = spread(r, 1e4, 3e5);
+                cap = spread(r, 1e4, 3e5);
             if (kind.gaps && rng_below(r, 8) == 0)
-                *cap = 0;
+                cap = 0;
+            problem_set_cap_bytes_per_s(p, a, b, cap);
         }
     }
 }
@@ -111,15 +103,9 @@ fixture_kind fixture_any_kind(uint64_t seed, size_t count)
 
 problem *fixture_copy(const problem *p)
 {
-    size_t n = p->count;
-    problem *copy = must(mem_alloc(1, sizeof *copy));
-    *copy = *p;
-    copy->nodes = must(mem_alloc(n, sizeof *copy->nodes));
-    copy->latency_s = must(mem_alloc(n * n, sizeof(double)));
-    copy->cap_bytes_per_s = must(mem_alloc(n * n, sizeof(double)));
-    memcpy(copy->nodes, p->nodes, n * sizeof *copy->nodes);
-    memcpy(copy->latency_s, p->latency_s, n * n * sizeof(double));
-    memcpy(copy->cap_bytes_per_s, p->cap_bytes_per_s, n * n * sizeof(double));
+    problem *copy;
+    if (problem_copy(p, &copy))
+        abort();
     return copy;
 }
 

@@ -10,7 +10,7 @@ double problem_rate_bytes_per_s(const problem *p, size_t from, size_t to)
     if (from == to)
         return INFINITY;
     double rate = fmin(p->nodes[from].up_bytes_per_s, p->nodes[to].down_bytes_per_s);
-    return fmin(rate, p->cap_bytes_per_s[from * p->count + to]);
+    return fmin(rate, problem_cap_bytes_per_s(p, from, to));
 }
 
 bool problem_connected(const problem *p, size_t a, size_t b)
@@ -31,6 +31,8 @@ static void fill_nodes(problem *p, const network *net, const bool *absent)
             .down_bytes_per_s = node->down_bytes_per_s,
             .sum_bytes_per_s = node->sum_bytes_per_s,
             .free_bytes = node->free_bytes,
+            .site = node->site,
+            .access_s = node->access_s,
         };
         p->worker_count += p->nodes[i].train;
     }
@@ -78,26 +80,71 @@ static edgeps_err check_no_worker_cut_off(const problem *p, edgeps_diag *diag)
     return EDGEPS_OK;
 }
 
+/* All zero, without a site for any node yet. */
+static problem *make_sites(size_t count, size_t site_count)
+{
+    problem *p = mem_alloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->count = count;
+    p->site_count = site_count;
+    p->nodes = mem_alloc(count, sizeof *p->nodes);
+    p->latency_s = mem_alloc(site_count * site_count, sizeof(double));
+    p->cap_bytes_per_s = mem_alloc(site_count * site_count, sizeof(double));
+    if (p->nodes && p->latency_s && p->cap_bytes_per_s)
+        return p;
+    problem_free(p);
+    return NULL;
+}
+
+static void copy_pairs(problem *to, const double *latency_s, const double *cap_bytes_per_s)
+{
+    size_t pairs = to->site_count * to->site_count;
+    memcpy(to->latency_s, latency_s, pairs * sizeof(double));
+    memcpy(to->cap_bytes_per_s, cap_bytes_per_s, pairs * sizeof(double));
+}
+
+edgeps_err problem_blank(size_t count, problem **out)
+{
+    problem *p = make_sites(count, count);
+    if (!p)
+        return EDGEPS_NOMEM;
+    for (size_t i = 0; i < count; i++)
+        p->nodes[i].site = (uint32_t)i;
+    for (size_t k = 0; k < count * count; k++)
+        p->cap_bytes_per_s[k] = INFINITY;
+    *out = p;
+    return EDGEPS_OK;
+}
+
+edgeps_err problem_copy(const problem *p, problem **out)
+{
+    problem *copy = make_sites(p->count, p->site_count);
+    if (!copy)
+        return EDGEPS_NOMEM;
+    problem values = *p;
+    values.nodes = copy->nodes;
+    values.latency_s = copy->latency_s;
+    values.cap_bytes_per_s = copy->cap_bytes_per_s;
+    *copy = values;
+    memcpy(copy->nodes, p->nodes, p->count * sizeof *p->nodes);
+    copy_pairs(copy, p->latency_s, p->cap_bytes_per_s);
+    *out = copy;
+    return EDGEPS_OK;
+}
+
 edgeps_err problem_make(const network *net, const job *j, const problem_options *options,
                         edgeps_diag *diag, problem **out)
 {
     static const problem_options defaults;
     const problem_options *o = options ? options : &defaults;
     edgeps_err err = EDGEPS_NOMEM;
-    problem *p = mem_alloc(1, sizeof *p);
+    problem *p = make_sites(net->count, net->site_count);
     if (!p)
         goto out;
-    size_t pairs = net->count * net->count;
-    p->count = net->count;
+    copy_pairs(p, net->latency_s, net->cap_bytes_per_s);
     p->job = *j;
     p->max_locals = o->max_locals && o->max_locals < net->count ? o->max_locals : net->count;
-    p->nodes = mem_alloc(net->count, sizeof *p->nodes);
-    p->latency_s = mem_alloc(pairs, sizeof(double));
-    p->cap_bytes_per_s = mem_alloc(pairs, sizeof(double));
-    if (!p->nodes || !p->latency_s || !p->cap_bytes_per_s)
-        goto out;
-    memcpy(p->latency_s, net->latency_s, pairs * sizeof(double));
-    memcpy(p->cap_bytes_per_s, net->cap_bytes_per_s, pairs * sizeof(double));
     fill_nodes(p, net, o->absent);
     err = check_someone_left(p, diag);
     if (!err)

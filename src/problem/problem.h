@@ -1,6 +1,6 @@
 /* The placement problem: one network and one job at one moment, as every planner, the evaluator and
  * the simulator read it. A value that is built once and then only read; it borrows the names from
- * the network, which must outlive it.
+ * the network, which must outlive it. As there, what lies between two nodes is kept by their sites.
  */
 #ifndef EDGEPS_PROBLEM_PROBLEM_H
 #define EDGEPS_PROBLEM_PROBLEM_H
@@ -9,6 +9,7 @@
 #include "job/job.h"
 #include "network/network.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 typedef struct problem_node {
@@ -20,13 +21,16 @@ typedef struct problem_node {
     double compute_s; /* gradient work of one round; 0 where the node does not train */
     double sum_bytes_per_s;
     int64_t free_bytes;
+    uint32_t site;
+    double access_s; /* part of the latency of every path from and to the node */
 } problem_node;
 
 typedef struct problem {
     size_t count;
     problem_node *nodes;
-    double *latency_s;       /* count x count, one way */
-    double *cap_bytes_per_s; /* count x count */
+    size_t site_count;
+    double *latency_s;       /* site_count x site_count, one way */
+    double *cap_bytes_per_s; /* site_count x site_count, of each pair of nodes */
     size_t max_locals;       /* most local servers a plan may have, >= 1 */
     size_t worker_count;
     job job;
@@ -45,6 +49,13 @@ typedef struct problem_options {
 edgeps_err problem_make(const network *net, const job *j, const problem_options *options,
                         edgeps_diag *diag, problem **out);
 
+/* A problem of `count` nodes, all zero, each a site of its own, without pair caps: for who builds
+ * one by hand. */
+edgeps_err problem_blank(size_t count, problem **out);
+
+/* A copy to be changed; the names stay the network's. */
+edgeps_err problem_copy(const problem *p, problem **out);
+
 void problem_free(problem *p);
 
 /* Goodput of a lone flow; INFINITY on one node, 0 where there is no path. */
@@ -53,9 +64,34 @@ double problem_rate_bytes_per_s(const problem *p, size_t from, size_t to);
 /* True when data can pass both ways between the two nodes. */
 bool problem_connected(const problem *p, size_t a, size_t b);
 
+static inline size_t problem_site_pair(const problem *p, size_t from, size_t to)
+{
+    return p->nodes[from].site * p->site_count + p->nodes[to].site;
+}
+
+/* One way; 0 on one node. */
 static inline double problem_latency_s(const problem *p, size_t from, size_t to)
 {
-    return p->latency_s[from * p->count + to];
+    if (from == to)
+        return 0;
+    return p->nodes[from].access_s + p->nodes[to].access_s +
+           p->latency_s[problem_site_pair(p, from, to)];
+}
+
+/* What flows from one node to the other together; INFINITY: no limit of its own, 0: no path. */
+static inline double problem_cap_bytes_per_s(const problem *p, size_t from, size_t to)
+{
+    return from == to ? INFINITY : p->cap_bytes_per_s[problem_site_pair(p, from, to)];
+}
+
+static inline void problem_set_latency_s(problem *p, size_t from, size_t to, double latency_s)
+{
+    p->latency_s[problem_site_pair(p, from, to)] = latency_s;
+}
+
+static inline void problem_set_cap_bytes_per_s(problem *p, size_t from, size_t to, double cap)
+{
+    p->cap_bytes_per_s[problem_site_pair(p, from, to)] = cap;
 }
 
 #endif

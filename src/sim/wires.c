@@ -54,7 +54,7 @@ edgeps_err wires_make(const problem *p, wires **out)
         rates[i] = p->nodes[i].up_bytes_per_s;
         rates[n + i] = p->nodes[i].down_bytes_per_s;
     }
-    err = fluid_make(n, rates, rates + n, p->cap_bytes_per_s, &w->links);
+    err = fluid_make(n, rates, rates + n, &w->links);
     if (err)
         goto out;
     *out = w;
@@ -154,10 +154,11 @@ static edgeps_err start_head(wires *w, uint32_t e, wires_direction direction)
         edgeps_err err;
         if (head->bytes > 0 && edge->child != edge->parent) {
             bool up = direction == WIRES_UP;
+            size_t from = (size_t)(up ? edge->child : edge->parent);
+            size_t to = (size_t)(up ? edge->parent : edge->child);
             q->sending = true;
-            err = fluid_start(w->links, (size_t)(up ? edge->child : edge->parent),
-                              (size_t)(up ? edge->parent : edge->child), head->bytes,
-                              tag_of(e, direction));
+            err = fluid_start(w->links, from, to, problem_cap_bytes_per_s(w->p, from, to),
+                              head->bytes, tag_of(e, direction));
         } else {
             err = fly(w, e, direction, *head, latency_s(w, edge, direction));
             q->head++;
