@@ -9,27 +9,30 @@
 #include <string.h>
 
 #define MEASURE_NS (CLOCK_NS_PER_S / 2)
+#define MOST_SITES 1000
 
 static network *make_network(size_t count, rng *r)
 {
     network *net = NULL;
-    if (network_make(count, NULL, &net))
+    size_t sites = count < MOST_SITES ? count : MOST_SITES;
+    if (network_make_sites(count, sites, NULL, &net))
         return NULL;
     for (size_t i = 0; i < count; i++) {
         net->nodes[i].up_bytes_per_s = 1e6 * (1 + 9 * rng_uniform(r));
         net->nodes[i].down_bytes_per_s = 1e6 * (1 + 9 * rng_uniform(r));
         net->nodes[i].compute_samples_per_s = 500 * (1 + rng_uniform(r));
         net->nodes[i].free_bytes = INT64_MAX;
+        net->nodes[i].site = (uint32_t)(i % sites);
     }
-    for (size_t a = 0; a < count; a++)
-        for (size_t b = 0; b < count; b++)
+    for (size_t a = 0; a < sites; a++)
+        for (size_t b = 0; b < sites; b++)
             network_set_latency_s(net, a, b, a == b ? 0 : 0.001 + 0.01 * rng_uniform(r));
     return net;
 }
 
 static void report(const char *what, size_t count, long calls, int64_t spent_ns)
 {
-    printf("%-28s n = %3zu: %10.0f per second\n", what, count,
+    printf("%-28s n = %5zu: %11.4g per second\n", what, count,
            (double)calls * CLOCK_NS_PER_S / (double)spent_ns);
 }
 
@@ -61,6 +64,15 @@ static void measure_bounds(const problem *p, const plan *pl, double *scratch)
     report("bounds", p->count, calls, spent_ns);
 }
 
+/* About 30 workers to each of 30 local servers in a large network, 5 in a small one. */
+static size_t most_locals(size_t count)
+{
+    size_t square = 1;
+    while (square * square < count)
+        square++;
+    return count < 400 ? count / 5 : square;
+}
+
 static void measure_network(size_t count, job_transfer transfer)
 {
     rng r = rng_make(1, count);
@@ -74,7 +86,7 @@ static void measure_network(size_t count, job_transfer transfer)
         goto out;
     pl.global = 0;
     for (size_t i = 0; i < count; i++)
-        pl.parent[i] = (int32_t)(i % (count / 5));
+        pl.parent[i] = (int32_t)(i % most_locals(count));
     measure_rounds(p, &pl, job_transfer_name(transfer));
     measure_bounds(p, &pl, scratch);
 out:
@@ -109,6 +121,8 @@ int main(void)
     for (int transfer = JOB_PIPELINED; transfer <= JOB_STORE_AND_FORWARD; transfer++) {
         measure_network(20, (job_transfer)transfer);
         measure_network(100, (job_transfer)transfer);
+        measure_network(1000, (job_transfer)transfer);
+        measure_network(10000, (job_transfer)transfer);
     }
     return 0;
 }

@@ -1,71 +1,14 @@
-#include "cost/fluid.h"
+#include "cost/fluid_int.h"
 
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <string.h>
+#include <stdlib.h>
 
-/* Links whose fair shares agree to this fraction saturate in the same step. */
-#define SHARE_TOLERANCE 1e-12
 /* A flow is complete when what is left of it is rounding: of its bytes, or of the clock. */
 #define BYTES_TOLERANCE 1e-11
 #define CLOCK_TOLERANCE 1e-14
-
-/* Links 0..count-1 are the up links, count..2*count-1 the down links, later ones node pairs. */
-#define NO_LINK UINT32_MAX
-#define FLOW_LINKS 3
-
-typedef struct flow {
-    uint32_t link[FLOW_LINKS]; /* up, down, pair or NO_LINK */
-    uint64_t tag;
-    uint64_t order;
-    double bytes;
-    double left_bytes; /* at since_s */
-    double since_s;
-    double rate_bytes_per_s;
-} flow;
-
-typedef struct link_state {
-    double capacity_bytes_per_s;
-    double left_bytes_per_s; /* while filling: capacity of the flows without a rate */
-    uint32_t open;           /* while filling: flows without a rate */
-    uint32_t users;          /* of a pair link: flows that hold it */
-    bool tight;
-} link_state;
-
-typedef struct completion {
-    uint64_t tag;
-    uint64_t order;
-} completion;
-
-struct fluid {
-    size_t count;
-    double now_s;
-    uint64_t started;
-    bool stale; /* the set of flows or a link changed since the rates were computed */
-
-    flow *flows;
-    double *finish_s; /* per flow; INFINITY for a vacant one */
-    double *done_s;   /* per flow: from here on what is left is rounding */
-    uint32_t *filling;
-    size_t flow_count;
-    size_t flow_room; /* of all arrays of flows and of completions */
-
-    /* Completed flows keep their place and rate until rates are due: a connection that starts its
-     * next chunk at once takes them over, and nobody's rate changes. */
-    uint32_t *vacant;
-    size_t vacant_count;
-
-    link_state *links;
-    uint32_t *used;
-    size_t link_count;
-    size_t link_room;
-
-    completion *completed;
-    size_t completed_head;
-    size_t completed_count;
-};
+#define LEAST_ROOM 64
 
 static bool grow(void **array, size_t room, size_t size)
 {
@@ -75,317 +18,305 @@ static bool grow(void **array, size_t room, size_t size)
     return grown != NULL;
 }
 
+static bool grow_list(fluid_list *list, size_t room)
+{
+    return grow((void **)&list->items, room, sizeof *list->items);
+}
+
 static bool reserve_links(fluid *f, size_t wanted)
 {
     if (wanted <= f->link_room)
         return true;
-    size_t room = 2 * wanted;
-    if (!grow((void **)&f->links, room, sizeof *f->links) ||
-        !grow((void **)&f->used, room, sizeof *f->used))
+    size_t room = wanted + wanted / 2;
+    if (!grow((void **)&f->links, room, sizeof *f->links) || !grow_list(&f->free_pairs, room) ||
+        !grow_list(&f->dirty, room) || !grow_list(&f->region_links, room) ||
+        rank_reserve(&f->shares, room))
         return false;
-    memset(f->links + f->link_room, 0, (room - f->link_room) * sizeof *f->links);
     f->link_room = room;
     return true;
 }
 
-/* Room for one more flow, and for all flows as completions, so that advancing cannot fail. */
-static bool reserve_flow(fluid *f)
+static bool reserve_flows(fluid *f, size_t wanted)
 {
-    size_t wanted = f->flow_count + f->completed_count + 1;
     if (wanted <= f->flow_room)
         return true;
-    size_t room = 2 * wanted > 64 ? 2 * wanted : 64;
-    if (!grow((void **)&f->flows, room, sizeof *f->flows) ||
-        !grow((void **)&f->finish_s, room, sizeof *f->finish_s) ||
-        !grow((void **)&f->done_s, room, sizeof *f->done_s) ||
-        !grow((void **)&f->filling, room, sizeof *f->filling) ||
-        !grow((void **)&f->vacant, room, sizeof *f->vacant) ||
-        !grow((void **)&f->completed, room, sizeof *f->completed))
+    size_t room = 2 * wanted > LEAST_ROOM ? 2 * wanted : LEAST_ROOM;
+    if (!grow((void **)&f->flows, room, sizeof *f->flows) || !grow_list(&f->free, room) ||
+        !grow_list(&f->vacant, room) || !grow_list(&f->region_flows, room) ||
+        rank_reserve(&f->queue, room) || rank_reserve(&f->roofs, room))
         return false;
     f->flow_room = room;
     return true;
+}
+
+/* Completions that were not taken yet wait besides those of all flows under way. */
+static bool reserve_completions(fluid *f)
+{
+    size_t wanted = f->flow_room + f->completed_count;
+    if (wanted <= f->completed_room)
+        return true;
+    if (!grow((void **)&f->completed, 2 * wanted, sizeof *f->completed))
+        return false;
+    f->completed_room = 2 * wanted;
+    return true;
+}
+
+static void add_new_link(fluid *f, double capacity_bytes_per_s)
+{
+    f->links[f->link_count++] =
+        (fluid_link){.capacity_bytes_per_s = capacity_bytes_per_s, .first = FLUID_NONE};
 }
 
 edgeps_err fluid_make(size_t count, const double *up_bytes_per_s, const double *down_bytes_per_s,
                       fluid **out)
 {
     fluid *f = mem_alloc(1, sizeof *f);
-    if (!f || !reserve_links(f, 2 * count))
-        goto nomem;
-    f->count = count;
-    f->link_count = 2 * count;
-    for (size_t i = 0; i < count; i++) {
-        f->links[i].capacity_bytes_per_s = up_bytes_per_s[i];
-        f->links[count + i].capacity_bytes_per_s = down_bytes_per_s[i];
+    if (!f || !reserve_links(f, 2 * count)) {
+        fluid_free(f);
+        return EDGEPS_NOMEM;
     }
+    f->count = count;
+    for (size_t i = 0; i < count; i++)
+        add_new_link(f, up_bytes_per_s[i]);
+    for (size_t i = 0; i < count; i++)
+        add_new_link(f, down_bytes_per_s[i]);
     *out = f;
     return EDGEPS_OK;
-nomem:
-    fluid_free(f);
-    return EDGEPS_NOMEM;
 }
 
 void fluid_free(fluid *f)
 {
     if (!f)
         return;
+    fluid_list *lists[] = {&f->free,  &f->vacant,       &f->free_pairs,
+                           &f->dirty, &f->region_links, &f->region_flows};
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        mem_free(lists[k]->items);
     mem_free(f->flows);
-    mem_free(f->finish_s);
-    mem_free(f->done_s);
-    mem_free(f->filling);
-    mem_free(f->vacant);
     mem_free(f->links);
-    mem_free(f->used);
     mem_free(f->completed);
+    rank_free(&f->queue);
+    rank_free(&f->roofs);
+    rank_free(&f->shares);
     mem_free(f);
+}
+
+static void soil(fluid *f, uint32_t link)
+{
+    if (f->links[link].dirty)
+        return;
+    f->links[link].dirty = true;
+    f->dirty.items[f->dirty.count++] = link;
 }
 
 void fluid_set_node(fluid *f, size_t node, double up_bytes_per_s, double down_bytes_per_s)
 {
-    f->links[node].capacity_bytes_per_s = up_bytes_per_s;
-    f->links[f->count + node].capacity_bytes_per_s = down_bytes_per_s;
-    f->stale = true;
+    uint32_t up = (uint32_t)node, down = (uint32_t)(f->count + node);
+    f->links[up].capacity_bytes_per_s = up_bytes_per_s;
+    f->links[down].capacity_bytes_per_s = down_bytes_per_s;
+    soil(f, up);
+    soil(f, down);
 }
 
 double fluid_now_s(const fluid *f) { return f->now_s; }
 
-static void set_finish(fluid *f, size_t i)
+/* Files the flow under the time at which it completes. */
+static void set_finish(fluid *f, uint32_t i)
 {
-    const flow *w = &f->flows[i];
-    double duration_s = w->rate_bytes_per_s > 0 ? w->left_bytes / w->rate_bytes_per_s : INFINITY;
-    double finish_s = w->left_bytes > 0 ? w->since_s + duration_s : w->since_s;
-    f->finish_s[i] = f->done_s[i] = finish_s;
-    if (finish_s < INFINITY)
-        f->done_s[i] -=
-            BYTES_TOLERANCE * w->bytes / w->rate_bytes_per_s + CLOCK_TOLERANCE * finish_s;
+    fluid_flow *w = &f->flows[i];
+    double rate = w->rate_bytes_per_s;
+    w->finish_s = w->since_s;
+    if (w->left_bytes > 0)
+        w->finish_s += rate > 0 ? w->left_bytes / rate : INFINITY;
+    double slack_s = BYTES_TOLERANCE * w->bytes / rate + CLOCK_TOLERANCE * w->finish_s;
+    if (w->finish_s < INFINITY)
+        rank_set(&f->queue, i, w->finish_s - slack_s);
+    else
+        rank_remove(&f->queue, i);
 }
 
-static void set_rate(fluid *f, size_t i, double rate_bytes_per_s)
+static void set_limit(fluid *f, fluid_flow *w, uint32_t limit)
 {
-    flow *w = &f->flows[i];
+    if (w->limit != FLUID_NONE)
+        f->links[w->limit].limited--;
+    if (limit != FLUID_NONE)
+        f->links[limit].limited++;
+    w->limit = limit;
+}
+
+void fluid_set_rate(fluid *f, uint32_t flow, double rate_bytes_per_s, uint32_t limit)
+{
+    fluid_flow *w = &f->flows[flow];
+    set_limit(f, w, limit);
     if (rate_bytes_per_s == w->rate_bytes_per_s)
         return;
     if (f->now_s > w->since_s)
         w->left_bytes = fmax(0, w->left_bytes - w->rate_bytes_per_s * (f->now_s - w->since_s));
     w->since_s = f->now_s;
     w->rate_bytes_per_s = rate_bytes_per_s;
-    set_finish(f, i);
+    set_finish(f, flow);
 }
 
-static void remove_flow(fluid *f, size_t i)
+/* Puts the flow at the head of its links' lists. */
+static void join_links(fluid *f, uint32_t i)
 {
-    if (f->flows[i].link[2] != NO_LINK)
-        f->links[f->flows[i].link[2]].users--;
-    size_t last = --f->flow_count;
-    f->flows[i] = f->flows[last];
-    f->finish_s[i] = f->finish_s[last];
-    f->done_s[i] = f->done_s[last];
-    f->stale = true;
+    fluid_flow *w = &f->flows[i];
+    for (int k = 0; k < FLUID_LINKS; k++) {
+        uint32_t link = w->link[k];
+        if (link == FLUID_NONE)
+            continue;
+        fluid_link *l = &f->links[link];
+        w->previous[k] = FLUID_NONE;
+        w->next[k] = l->first;
+        if (l->first != FLUID_NONE)
+            f->flows[l->first].previous[k] = i;
+        l->first = i;
+        l->users++;
+        soil(f, link);
+    }
+}
+
+static void leave_link(fluid *f, const fluid_flow *w, int k)
+{
+    uint32_t link = w->link[k], before = w->previous[k], after = w->next[k];
+    if (before == FLUID_NONE)
+        f->links[link].first = after;
+    else
+        f->flows[before].next[k] = after;
+    if (after != FLUID_NONE)
+        f->flows[after].previous[k] = before;
+    f->links[link].users--;
+    soil(f, link);
+}
+
+static void remove_flow(fluid *f, uint32_t i)
+{
+    fluid_flow *w = &f->flows[i];
+    set_limit(f, w, FLUID_NONE);
+    for (int k = 0; k < FLUID_LINKS; k++)
+        if (w->link[k] != FLUID_NONE)
+            leave_link(f, w, k);
+    if (w->link[2] != FLUID_NONE && f->links[w->link[2]].users == 0)
+        f->free_pairs.items[f->free_pairs.count++] = w->link[2];
+    rank_remove(&f->queue, i);
+    w->bytes = 0;
+    f->free.items[f->free.count++] = i;
 }
 
 static void drop_vacant(fluid *f)
 {
-    f->vacant_count = 0;
-    for (size_t i = f->flow_count; i-- > 0;)
-        if (f->flows[i].bytes == 0)
-            remove_flow(f, i);
-}
-
-/* Puts every flow on its finite links and all flows among those without a rate; returns how many
- * links are in use. */
-static size_t open_links(fluid *f)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < f->flow_count; i++) {
-        f->filling[i] = (uint32_t)i;
-        for (int k = 0; k < FLOW_LINKS; k++) {
-            uint32_t id = f->flows[i].link[k];
-            if (id == NO_LINK || f->links[id].capacity_bytes_per_s == INFINITY)
-                continue;
-            link_state *l = &f->links[id];
-            if (l->open++ == 0) {
-                l->left_bytes_per_s = l->capacity_bytes_per_s;
-                f->used[used++] = id;
-            }
-        }
-    }
-    return used;
-}
-
-/* The smallest fair share of the links in use, which are marked tight; links without open flows
- * leave the list. */
-static double smallest_share(fluid *f, size_t *used)
-{
-    double share = INFINITY;
-    size_t kept = 0;
-    for (size_t k = 0; k < *used; k++) {
-        const link_state *l = &f->links[f->used[k]];
-        if (!l->open)
-            continue;
-        f->used[kept++] = f->used[k];
-        share = fmin(share, l->left_bytes_per_s / l->open);
-    }
-    *used = kept;
-    for (size_t k = 0; k < kept; k++) {
-        link_state *l = &f->links[f->used[k]];
-        l->tight = l->left_bytes_per_s / l->open <= share * (1 + SHARE_TOLERANCE);
-    }
-    return share;
-}
-
-static bool on_tight_link(const fluid *f, const flow *w)
-{
-    for (int k = 0; k < FLOW_LINKS; k++) {
-        if (w->link[k] == NO_LINK)
-            continue;
-        const link_state *l = &f->links[w->link[k]];
-        if (l->open && l->tight)
-            return true;
-    }
-    return false;
-}
-
-static void take_share(fluid *f, const flow *w, double share)
-{
-    for (int k = 0; k < FLOW_LINKS; k++) {
-        link_state *l = w->link[k] == NO_LINK ? NULL : &f->links[w->link[k]];
-        if (!l || !l->open)
-            continue;
-        l->left_bytes_per_s = fmax(0, l->left_bytes_per_s - share);
-        l->open--;
-    }
-}
-
-/* Progressive filling: all flows grow alike until a link is full, its flows keep their rate, the
- * others go on. */
-static void fill_rates(fluid *f)
-{
-    size_t used = open_links(f);
-    size_t filling = f->flow_count;
-    while (filling) {
-        double share = smallest_share(f, &used);
-        size_t kept = 0;
-        for (size_t k = 0; k < filling; k++) {
-            uint32_t i = f->filling[k];
-            if (share < INFINITY && !on_tight_link(f, &f->flows[i])) {
-                f->filling[kept++] = i;
-                continue;
-            }
-            take_share(f, &f->flows[i], share);
-            set_rate(f, i, share);
-        }
-        filling = kept;
-    }
+    for (size_t k = 0; k < f->vacant.count; k++)
+        remove_flow(f, f->vacant.items[k]);
+    f->vacant.count = 0;
 }
 
 static void refresh(fluid *f)
 {
-    if (!f->stale && !f->vacant_count)
-        return;
     drop_vacant(f);
-    fill_rates(f);
-    f->stale = false;
+    if (f->dirty.count > 0)
+        fluid_fill(f);
+}
+
+/* A flow between the two nodes, or FLUID_NONE: found in the shorter of their lists. */
+static uint32_t find_between(const fluid *f, uint32_t up, uint32_t down, bool vacant)
+{
+    uint32_t link = f->links[up].users < f->links[down].users ? up : down;
+    for (uint32_t i = f->links[link].first; i != FLUID_NONE; i = fluid_after(f, i, link)) {
+        const fluid_flow *w = &f->flows[i];
+        if (w->link[0] == up && w->link[1] == down && (!vacant || w->bytes == 0))
+            return i;
+    }
+    return FLUID_NONE;
 }
 
 /* The pair link of a capped pair: the one that a flow of this pair holds, or a free one. */
-static edgeps_err find_pair_link(fluid *f, size_t from, size_t to, double cap, uint32_t *out)
+static edgeps_err find_pair_link(fluid *f, uint32_t up, uint32_t down, double cap_bytes_per_s,
+                                 uint32_t *out)
 {
-    *out = NO_LINK;
-    if (cap == INFINITY)
+    *out = FLUID_NONE;
+    if (cap_bytes_per_s == INFINITY)
         return EDGEPS_OK;
-    size_t id = 2 * f->count;
-    for (size_t i = 0; i < f->flow_count; i++) {
-        const flow *w = &f->flows[i];
-        if (w->link[0] == from && w->link[1] == f->count + to) {
-            *out = w->link[2];
-            return EDGEPS_OK;
-        }
+    uint32_t other = find_between(f, up, down, false);
+    if (other != FLUID_NONE) {
+        *out = f->flows[other].link[2];
+        return EDGEPS_OK;
     }
-    while (id < f->link_count && f->links[id].users)
-        id++;
-    if (id == f->link_count) {
+    if (f->free_pairs.count == 0) {
         if (!reserve_links(f, f->link_count + 1))
             return EDGEPS_NOMEM;
-        f->link_count++;
+        f->free_pairs.items[f->free_pairs.count++] = (uint32_t)f->link_count;
+        add_new_link(f, cap_bytes_per_s);
     }
-    f->links[id].capacity_bytes_per_s = cap;
-    *out = (uint32_t)id;
+    *out = f->free_pairs.items[--f->free_pairs.count];
+    f->links[*out].capacity_bytes_per_s = cap_bytes_per_s;
     return EDGEPS_OK;
 }
 
-static bool take_over_vacant(fluid *f, size_t from, size_t to, double bytes, uint64_t tag)
+/* The next chunk of a connection at the moment at which the last one completed. */
+static bool take_over(fluid *f, uint32_t up, uint32_t down, double bytes, uint64_t tag)
 {
-    for (size_t k = 0; k < f->vacant_count; k++) {
-        size_t i = f->vacant[k];
-        flow *w = &f->flows[i];
-        if (w->link[0] != from || w->link[1] != f->count + to)
-            continue;
-        w->tag = tag;
-        w->order = f->started++;
-        w->bytes = w->left_bytes = bytes;
-        w->since_s = f->now_s;
-        set_finish(f, i);
-        f->vacant[k] = f->vacant[--f->vacant_count];
-        return true;
-    }
-    return false;
+    if (f->vacant.count == 0)
+        return false;
+    uint32_t i = find_between(f, up, down, true);
+    if (i == FLUID_NONE)
+        return false;
+    fluid_flow *w = &f->flows[i];
+    w->tag = tag;
+    w->order = f->started++;
+    w->bytes = w->left_bytes = bytes;
+    w->since_s = f->now_s;
+    set_finish(f, i);
+    size_t k = 0;
+    while (f->vacant.items[k] != i)
+        k++;
+    f->vacant.items[k] = f->vacant.items[--f->vacant.count];
+    return true;
 }
 
 edgeps_err fluid_start(fluid *f, size_t from, size_t to, double cap_bytes_per_s, double bytes,
                        uint64_t tag)
 {
-    if (!reserve_flow(f))
+    uint32_t up = (uint32_t)from, down = (uint32_t)(f->count + to), pair;
+    if (!reserve_flows(f, f->flow_count + 1) || !reserve_completions(f))
         return EDGEPS_NOMEM;
-    if (take_over_vacant(f, from, to, bytes, tag))
+    if (take_over(f, up, down, bytes, tag))
         return EDGEPS_OK;
-    uint32_t pair;
-    edgeps_err err = find_pair_link(f, from, to, cap_bytes_per_s, &pair);
+    edgeps_err err = find_pair_link(f, up, down, cap_bytes_per_s, &pair);
     if (err)
         return err;
-    if (pair != NO_LINK)
-        f->links[pair].users++;
-    size_t i = f->flow_count++;
-    f->flows[i] = (flow){
-        .link = {(uint32_t)from, (uint32_t)(f->count + to), pair},
+    uint32_t i = f->free.count > 0 ? f->free.items[--f->free.count] : (uint32_t)f->flow_count++;
+    f->flows[i] = (fluid_flow){
+        .link = {up, down, pair},
+        .limit = FLUID_NONE,
         .tag = tag,
         .order = f->started++,
         .bytes = bytes,
         .left_bytes = bytes,
         .since_s = f->now_s,
+        .finish_s = INFINITY,
     };
-    f->finish_s[i] = f->done_s[i] = INFINITY;
-    f->stale = true;
+    join_links(f, i);
     return EDGEPS_OK;
 }
 
 void fluid_cancel(fluid *f, uint64_t tag)
 {
     drop_vacant(f);
-    for (size_t i = f->flow_count; i-- > 0;)
-        if (f->flows[i].tag == tag)
+    for (uint32_t i = 0; i < f->flow_count; i++)
+        if (f->flows[i].bytes > 0 && f->flows[i].tag == tag)
             remove_flow(f, i);
 }
 
 double fluid_next_s(fluid *f)
 {
     refresh(f);
-    double next_s = INFINITY;
-    for (size_t i = 0; i < f->flow_count; i++)
-        next_s = fmin(next_s, f->finish_s[i]);
-    return next_s;
+    return f->queue.count > 0 ? f->flows[f->queue.items[0].id].finish_s : INFINITY;
 }
 
-/* Files a completion among those from `first` on, which completed at the same time. */
-static void complete(fluid *f, size_t i, size_t first)
+static int by_order(const void *a, const void *b)
 {
-    flow *w = &f->flows[i];
-    size_t at = f->completed_count++;
-    for (; at > first && f->completed[at - 1].order > w->order; at--)
-        f->completed[at] = f->completed[at - 1];
-    f->completed[at] = (completion){w->tag, w->order};
-    w->bytes = w->left_bytes = 0;
-    f->finish_s[i] = f->done_s[i] = INFINITY;
-    f->vacant[f->vacant_count++] = (uint32_t)i;
+    const fluid_completion *x = a, *y = b;
+    return (x->order > y->order) - (x->order < y->order);
 }
 
 void fluid_advance(fluid *f, double time_s)
@@ -393,9 +324,15 @@ void fluid_advance(fluid *f, double time_s)
     refresh(f);
     f->now_s = time_s;
     size_t first = f->completed_count;
-    for (size_t i = 0; i < f->flow_count; i++)
-        if (f->done_s[i] <= time_s)
-            complete(f, i, first);
+    while (f->queue.count > 0 && f->queue.items[0].key <= time_s) {
+        uint32_t i = f->queue.items[0].id;
+        fluid_flow *w = &f->flows[i];
+        f->completed[f->completed_count++] = (fluid_completion){w->order, w->tag};
+        w->bytes = w->left_bytes = 0;
+        f->vacant.items[f->vacant.count++] = i;
+        rank_remove(&f->queue, i);
+    }
+    qsort(f->completed + first, f->completed_count - first, sizeof *f->completed, by_order);
 }
 
 int fluid_take(fluid *f, uint64_t *tag)
