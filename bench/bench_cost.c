@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "cost/cost.h"
+#include "cost/search.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +65,32 @@ static void measure_bounds(const problem *p, const plan *pl, double *scratch)
     report("bounds", p->count, calls, spent_ns);
 }
 
+/* Re-attach a worker to another local server, read the bound, take it back. */
+static void measure_moves(const problem *p, const plan *pl)
+{
+    volatile double sink = 0;
+    cost_search *s = NULL;
+    rng r = rng_make(2, 0);
+    long calls = 0;
+    size_t locals;
+    if (cost_search_make(p, pl, &s))
+        return;
+    const uint32_t *local = cost_search_locals(s, &locals);
+    int64_t start_ns = clock_now_ns(), spent_ns;
+    do {
+        for (int k = 0; k < 100; k++) {
+            if (cost_search_attach(s, rng_below(&r, p->count), local[rng_below(&r, locals)]))
+                return;
+            sink = sink + cost_search_bound_s(s);
+            cost_search_undo(s);
+        }
+        calls += 100;
+        spent_ns = clock_now_ns() - start_ns;
+    } while (spent_ns < MEASURE_NS);
+    report("moves", p->count, calls, spent_ns);
+    cost_search_free(s);
+}
+
 /* About 30 workers to each of 30 local servers in a large network, 5 in a small one. */
 static size_t most_locals(size_t count)
 {
@@ -89,6 +116,7 @@ static void measure_network(size_t count, job_transfer transfer)
         pl.parent[i] = (int32_t)(i % most_locals(count));
     measure_rounds(p, &pl, job_transfer_name(transfer));
     measure_bounds(p, &pl, scratch);
+    measure_moves(p, &pl);
 out:
     mem_free(scratch);
     plan_free(&pl);
