@@ -59,6 +59,8 @@ struct cost_search {
     path *paths;       /* per local server, to the global server */
     int32_t *path_end; /* per node: the global server that its path leads to */
     int32_t critical;
+    double bound_s; /* of the last call */
+    double *end_s;  /* per local server, of the last bound: when it and its workers are done */
     step *steps;
     size_t step_count, step_room;
 };
@@ -314,12 +316,30 @@ double cost_search_bound_s(cost_search *s)
         size_t j = s->locals[l];
         double end_s = group_end_s(&s->groups[j], arrival(s, summed, j));
         end_s = fmax(end_s, node_end_s(s, j, summed, &f));
+        s->end_s[j] = end_s;
         if (end_s > round_s) {
             round_s = end_s;
             s->critical = (int32_t)j;
         }
     }
+    s->bound_s = round_s;
     return round_s;
+}
+
+double cost_search_strain(const cost_search *s)
+{
+    double sum = 0;
+    for (size_t l = 0; l < s->local_count; l++) {
+        const group *g = &s->groups[s->locals[l]];
+        double pull = s->end_s[s->locals[l]] / s->bound_s;
+        double push = (g->summed.all_s + g->after_all_s) / s->bound_s;
+        for (int square = 0; square < 4; square++) {
+            pull *= pull;
+            push *= push;
+        }
+        sum += pull + push;
+    }
+    return sum;
 }
 
 void cost_search_critical(cost_search *s, int32_t servers[2])
@@ -495,11 +515,12 @@ edgeps_err cost_search_make(const problem *p, const plan *pl, cost_search **out)
     s->groups = mem_alloc(n, sizeof *s->groups);
     s->stale = mem_alloc(n, sizeof *s->stale);
     s->changed = mem_alloc(n, sizeof *s->changed);
+    s->end_s = mem_alloc(n, sizeof *s->end_s);
     s->paths = mem_alloc(n, sizeof *s->paths);
     s->path_end = mem_alloc(n, sizeof *s->path_end);
     if (plan_make(n, &s->plan) || !s->first || !s->next || !s->previous || !s->children ||
-        !s->locals || !s->place || !s->groups || !s->stale || !s->changed || !s->paths ||
-        !s->path_end) {
+        !s->locals || !s->place || !s->groups || !s->stale || !s->changed || !s->end_s ||
+        !s->paths || !s->path_end) {
         cost_search_free(s);
         return EDGEPS_NOMEM;
     }
@@ -522,6 +543,7 @@ void cost_search_free(cost_search *s)
     mem_free(s->groups);
     mem_free(s->stale);
     mem_free(s->changed);
+    mem_free(s->end_s);
     mem_free(s->paths);
     mem_free(s->path_end);
     mem_free(s->steps);

@@ -44,6 +44,11 @@ edgeps_err cost_search_move_global(cost_search *s, size_t node);
 /* A lower bound of the round time of the plan as it stands; INFINITY where a path has rate 0. */
 double cost_search_bound_s(cost_search *s);
 
+/* How close to the bound the local servers are, by the last cost_search_bound_s: the sum of (time
+ * of the server's own chain and links / bound) to the 16th power. Where several servers make the
+ * bound, it tells whether a change made them fewer. */
+double cost_search_strain(const cost_search *s);
+
 /* Makes the changes so far final, or takes back those since the last cost_search_keep. */
 void cost_search_keep(cost_search *s);
 void cost_search_undo(cost_search *s);

@@ -8,6 +8,7 @@
 #define EDGEPS_PLACE_PLACE_INT_H
 
 #include "base/rng.h"
+#include "cost/search.h"
 #include "place/place.h"
 
 /* ---- deadline and progress ---- */
@@ -223,6 +224,39 @@ place_function place_approx;
 place_function place_greedy;
 place_function place_random;
 place_function place_brute;
+
+/* ---- neighbours of a plan ---- */
+
+typedef enum place_move_kind {
+    PLACE_MOVE_ATTACH, /* worker a to server b, which may be closed so far */
+    PLACE_MOVE_SWAP,   /* the servers of workers a and b */
+    PLACE_MOVE_SERVER, /* all workers of a to b */
+    PLACE_MOVE_SPLIT,  /* half of the workers of a to b, those nearest to b */
+    PLACE_MOVE_CLOSE,  /* the workers of a to the other open servers */
+    PLACE_MOVE_OPEN,   /* a takes its share of all workers, the nearest */
+    PLACE_MOVE_GLOBAL, /* a becomes the global server */
+    PLACE_MOVE_KINDS
+} place_move_kind;
+
+/* A plan and its neighbours. */
+typedef struct place_moves {
+    const place_ground *gr;
+    cost_search *search;
+    struct place_near *near; /* scratch: workers by distance */
+    edgeps_err err;          /* of the last call that failed; moves then fail too */
+} place_moves;
+
+edgeps_err place_moves_make(const place_ground *gr, const plan *pl, place_moves *out);
+void place_moves_free(place_moves *m);
+
+/* Changes the plan in m->search into this neighbour; false, and nothing changed, when there is no
+ * such neighbour or it breaks a constraint. The plan must be as it was kept. */
+bool place_move(place_moves *m, place_move_kind kind, size_t a, size_t b);
+
+/* Descends on the bound alone, looking where it is made: to workers and links of the servers that
+ * hold it up. Cheap, and the larger the network the more it does of the work. Keeps the plan it
+ * arrives at. `effort` moves at most; the moves made are taken off. */
+void place_relieve(place_moves *m, rng *r, place_watch *w, double *effort);
 
 /* Local search from pl (feasible, of cost *round_s): replaces it by what it finds. `work_us` is
  * about the time it may take in microseconds, by a count that does not depend on the machine; 0:

@@ -1,32 +1,27 @@
-/* Local search on the evaluator. Neighbours are numbered and visited in a mixed order, in batches;
- * within a batch the closed-form bound filters and orders, the exact time decides. From a local
- * optimum a few random moves lead away, and the search starts again. Effort is counted in estimated
- * microseconds, so that a run repeats exactly. */
+/* Local search. The bound, which follows a move in microseconds, leads; the evaluator decides.
+ *
+ * 1. Relieve: descend on the bound where it is made (relieve.c).
+ * 2. Walk: neighbours in a mixed order, in batches; the bound filters and orders a batch, the exact
+ *    time decides.
+ * 3. From a local optimum a few random moves lead away, and the search starts again.
+ *
+ * Effort is counted in estimated microseconds, so that a run repeats exactly. */
 #include "place/place_int.h"
-
-#include "base/mem.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define POLISH_STREAM 2
-#define DEFAULT_WORK_US 300000 /* about what the search takes, in microseconds */
-#define BATCH 256              /* neighbours that are bounded, then tried best first */
-#define BATCH_EVALUATIONS 24   /* ... this many of them */
-#define KICK_MOVES 3           /* random moves away from a local optimum */
-#define KICK_TRIES 100         /* draws for one of them */
-#define LEAST_GAIN 1e-9        /* relative; smaller ones are rounding */
-
-typedef enum move_kind {
-    MOVE_ATTACH, /* worker a to server b, which may be closed so far */
-    MOVE_SWAP,   /* the servers of workers a and b */
-    MOVE_SERVER, /* all children of a to b */
-    MOVE_CLOSE,  /* the children of a to the other open servers */
-    MOVE_OPEN,   /* a takes its share of the workers */
-    MOVE_GLOBAL, /* a becomes the global server */
-    MOVE_KINDS
-} move_kind;
+#define DEFAULT_WORK_US 300000 /* about what the search takes, in microseconds, up to ... */
+#define WORK_NODES 100         /* ... this many nodes; larger networks get more */
+#define MOST_WORK_US 4000000
+#define BATCH 256            /* neighbours that are bounded, then tried best first */
+#define BATCH_EVALUATIONS 24 /* ... this many of them */
+#define KICK_MOVES 3         /* random moves away from a local optimum */
+#define KICK_TRIES 100       /* draws for one of them */
+#define LEAST_GAIN 1e-9      /* relative; smaller ones are rounding */
+#define RELIEF_SHARE 0.3     /* of what is left of the effort, for one descent on the bound */
 
 typedef struct neighbour {
     uint64_t number;
@@ -36,37 +31,24 @@ typedef struct neighbour {
 typedef struct polish {
     const place_ground *gr;
     place_watch *watch;
-    place_times times;
-    plan now; /* where the search is */
+    place_moves moves; /* the plan where the search is, and its neighbours */
     double now_s;
     plan *best; /* the caller's plan */
     double best_s;
-    plan trial;
-    int32_t *children;
-    double *scratch;
     neighbour list[BATCH];
-    uint64_t first[MOVE_KINDS + 1]; /* numbers of the moves of each kind */
+    uint64_t first[PLACE_MOVE_KINDS + 1]; /* numbers of the moves of each kind */
     rng r;
     uint64_t kicks_left;
     double work_left_us;
-    double bound_us; /* what a bound and an evaluation cost, roughly */
+    double bound_us; /* what a move with its bound, and an evaluation, cost roughly */
     double evaluation_us;
 } polish;
-
-static void polish_free(polish *s)
-{
-    place_times_free(&s->times);
-    plan_free(&s->trial);
-    plan_free(&s->now);
-    mem_free(s->children);
-    mem_free(s->scratch);
-}
 
 static void number_moves(polish *s)
 {
     uint64_t n = s->gr->count, w = s->gr->worker_count;
-    const uint64_t moves[MOVE_KINDS] = {w * n, w * w, n * n, n, n, n};
-    for (int kind = 0; kind < MOVE_KINDS; kind++)
+    const uint64_t moves[PLACE_MOVE_KINDS] = {w * n, w * w, n * n, n * n, n, n, n};
+    for (int kind = 0; kind < PLACE_MOVE_KINDS; kind++)
         s->first[kind + 1] = s->first[kind] + moves[kind];
 }
 
@@ -75,159 +57,35 @@ static edgeps_err polish_make(const place_ground *gr, uint64_t seed, plan *best,
     polish s = {.gr = gr, .best = best, .r = rng_make(seed, POLISH_STREAM)};
     number_moves(&s);
     double workers = (double)gr->worker_count;
-    s.bound_us = (double)gr->count / 5;
-    s.evaluation_us = (double)job_chunk_count(&gr->p->job) * workers * (workers + 8) / 8;
+    s.bound_us = 0.3 + 0.1 * sqrt(workers);
+    s.evaluation_us = workers * (1.5 + 0.6 * (double)job_chunk_count(&gr->p->job));
     s.kicks_left = 2 * gr->worker_count;
-    edgeps_err err = place_times_make(gr, &s.times);
+    edgeps_err err = place_moves_make(gr, best, &s.moves);
     if (!err)
-        err = plan_make(gr->count, &s.trial);
-    if (!err)
-        err = plan_copy(best, &s.now);
-    s.children = mem_alloc(gr->count, sizeof *s.children);
-    s.scratch = mem_alloc(4 * gr->count, sizeof *s.scratch);
-    if (err || !s.children || !s.scratch) {
-        polish_free(&s);
-        return EDGEPS_NOMEM;
-    }
-    *out = s;
-    return EDGEPS_OK;
+        *out = s;
+    return err;
 }
 
-/* Does the trial keep all constraints? O(count). Leaves its children counted. */
-static bool keeps_constraints(polish *s)
-{
-    const place_ground *gr = s->gr;
-    size_t global = (size_t)s->trial.global;
-    int32_t locals = 0;
-    plan_children(&s->trial, s->children);
-    for (size_t j = 0; j < gr->count; j++)
-        locals += s->children[j] > 0;
-    if (locals > gr->fan[global])
-        return false;
-    for (size_t j = 0; j < gr->count; j++)
-        if (s->children[j] > 0 &&
-            (!place_joins(gr, global, j) || s->children[j] > place_room(gr, global, locals, j)))
-            return false;
-    for (size_t w = 0; w < gr->worker_count; w++) {
-        size_t i = gr->workers[w];
-        if (!gr->path[(size_t)s->trial.parent[i] * gr->count + i])
-            return false;
-    }
-    return true;
-}
-
-static bool swap_workers(polish *s, size_t a, size_t b)
-{
-    int32_t *parent = s->trial.parent;
-    int32_t keep = parent[a];
-    if (a >= b || parent[a] == parent[b])
-        return false;
-    parent[a] = parent[b];
-    parent[b] = keep;
-    return true;
-}
-
-static bool move_server(polish *s, int32_t from, int32_t to)
-{
-    bool moved = false;
-    for (size_t i = 0; from != to && i < s->gr->count; i++)
-        if (s->trial.parent[i] == from) {
-            s->trial.parent[i] = to;
-            moved = true;
-        }
-    return moved;
-}
-
-static bool close_server(polish *s, int32_t server)
-{
-    size_t n = s->gr->count;
-    bool moved = false;
-    plan_children(&s->now, s->children);
-    for (size_t i = 0; i < n; i++) {
-        int32_t to = PLAN_NONE;
-        if (s->now.parent[i] != server)
-            continue;
-        for (size_t j = 0; j < n; j++)
-            if ((int32_t)j != server && s->children[j] > 0 && s->children[j] < s->gr->room[j] &&
-                s->gr->path[j * n + i] &&
-                (to == PLAN_NONE || s->times.base[j * n + i] < s->times.base[(size_t)to * n + i]))
-                to = (int32_t)j;
-        if (to == PLAN_NONE)
-            return false;
-        s->trial.parent[i] = to;
-        s->children[to]++;
-        moved = true;
-    }
-    return moved;
-}
-
-/* The closed server takes an equal share of the workers, those with the shortest way to it. */
-static bool open_server(polish *s, size_t server)
-{
-    const place_ground *gr = s->gr;
-    const double *base = s->times.base + server * gr->count;
-    const bool *path = gr->path + server * gr->count;
-    size_t locals = 1;
-    plan_children(&s->now, s->children);
-    if (s->children[server] > 0 || gr->room[server] < 1)
-        return false;
-    for (size_t j = 0; j < gr->count; j++)
-        locals += s->children[j] > 0;
-    size_t share = (gr->worker_count + locals - 1) / locals;
-    if (share > (size_t)gr->room[server])
-        share = (size_t)gr->room[server];
-    for (size_t taken = 0; taken < share; taken++) {
-        size_t next = gr->count;
-        for (size_t w = 0; w < gr->worker_count; w++) {
-            size_t i = gr->workers[w];
-            if (path[i] && s->trial.parent[i] != (int32_t)server &&
-                (next == gr->count || base[i] < base[next]))
-                next = i;
-        }
-        if (next == gr->count)
-            return taken > 0;
-        s->trial.parent[next] = (int32_t)server;
-    }
-    return true;
-}
-
-/* Makes the neighbour in `trial`; false when there is no such neighbour or it is not feasible. */
 static bool make_neighbour(polish *s, uint64_t number)
 {
-    const place_ground *gr = s->gr;
-    uint64_t n = gr->count;
+    uint64_t n = s->gr->count, w = s->gr->worker_count;
     int kind = 0;
-    bool made = false;
     while (number >= s->first[kind + 1])
         kind++;
     number -= s->first[kind];
-    s->trial.global = s->now.global;
-    memcpy(s->trial.parent, s->now.parent, gr->count * sizeof *s->trial.parent);
-    switch ((move_kind)kind) {
-    case MOVE_ATTACH: {
-        int32_t *parent = &s->trial.parent[gr->workers[number / n]];
-        made = *parent != (int32_t)(number % n);
-        *parent = (int32_t)(number % n);
-        break;
-    }
-    case MOVE_SWAP:
-        made = swap_workers(s, gr->workers[number / gr->worker_count],
-                            gr->workers[number % gr->worker_count]);
-        break;
-    case MOVE_SERVER:
-        made = move_server(s, (int32_t)(number / n), (int32_t)(number % n));
-        break;
-    case MOVE_CLOSE:
-        made = close_server(s, (int32_t)number);
-        break;
-    case MOVE_OPEN:
-        made = open_server(s, number);
-        break;
+    switch ((place_move_kind)kind) {
+    case PLACE_MOVE_ATTACH:
+        return place_move(&s->moves, PLACE_MOVE_ATTACH, s->gr->workers[number / n], number % n);
+    case PLACE_MOVE_SWAP:
+        return number / w < number % w &&
+               place_move(&s->moves, PLACE_MOVE_SWAP, s->gr->workers[number / w],
+                          s->gr->workers[number % w]);
+    case PLACE_MOVE_SERVER:
+    case PLACE_MOVE_SPLIT:
+        return place_move(&s->moves, (place_move_kind)kind, number / n, number % n);
     default:
-        made = s->now.global != (int32_t)number && gr->fan[number] > 0;
-        s->trial.global = (int32_t)number;
+        return place_move(&s->moves, (place_move_kind)kind, number, 0);
     }
-    return made && keeps_constraints(s);
 }
 
 static int by_bound(const void *a, const void *b)
@@ -256,7 +114,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
 
 static walk start_walk(polish *s)
 {
-    uint64_t count = s->first[MOVE_KINDS];
+    uint64_t count = s->first[PLACE_MOVE_KINDS];
     walk k = {rng_below(&s->r, count), 1 + rng_below(&s->r, count), count, count};
     while (common_divisor(k.step, count) != 1)
         k.step++;
@@ -270,10 +128,11 @@ static size_t list_batch(polish *s, walk *k)
     for (size_t b = 0; b < BATCH && k->left > 0; b++, k->left--) {
         uint64_t number = k->at;
         k->at = (k->at + k->step) % k->count;
+        s->work_left_us -= s->bound_us;
         if (!make_neighbour(s, number))
             continue;
-        s->work_left_us -= s->bound_us;
-        double bound_s = cost_bound_s(s->gr->p, &s->trial, s->scratch);
+        double bound_s = cost_search_bound_s(s->moves.search);
+        cost_search_undo(s->moves.search);
         if (bound_s < s->now_s * (1 - LEAST_GAIN))
             s->list[count++] = (neighbour){number, bound_s};
     }
@@ -281,18 +140,15 @@ static size_t list_batch(polish *s, walk *k)
     return count < BATCH_EVALUATIONS ? count : BATCH_EVALUATIONS;
 }
 
-static bool may_go_on(polish *s) { return s->work_left_us > 0 && place_watch_go_on(s->watch, 1); }
-
-static void set_plan(plan *to, const plan *from)
+static bool may_go_on(polish *s)
 {
-    to->global = from->global;
-    memcpy(to->parent, from->parent, from->count * sizeof *to->parent);
+    return !s->moves.err && s->work_left_us > 0 && place_watch_go_on(s->watch, 1);
 }
 
-static edgeps_err evaluate(polish *s, const plan *pl, double *round_s)
+static edgeps_err evaluate(polish *s, double *round_s)
 {
     s->work_left_us -= s->evaluation_us;
-    return cost_round_s(s->gr->p, pl, round_s);
+    return cost_round_s(s->gr->p, cost_search_plan(s->moves.search), round_s);
 }
 
 /* Takes the first neighbour of the list that is faster; *moved says whether there was one. */
@@ -300,18 +156,31 @@ static edgeps_err take_faster(polish *s, size_t count, bool *moved)
 {
     for (size_t l = 0; l < count && may_go_on(s); l++) {
         double round_s;
-        make_neighbour(s, s->list[l].number);
-        edgeps_err err = evaluate(s, &s->trial, &round_s);
+        if (!make_neighbour(s, s->list[l].number))
+            continue;
+        edgeps_err err = evaluate(s, &round_s);
         if (err)
             return err;
-        if (round_s >= s->now_s * (1 - LEAST_GAIN))
+        if (round_s >= s->now_s * (1 - LEAST_GAIN)) {
+            cost_search_undo(s->moves.search);
             continue;
+        }
         s->now_s = round_s;
-        set_plan(&s->now, &s->trial);
+        cost_search_keep(s->moves.search);
         *moved = true;
         break;
     }
     return EDGEPS_OK;
+}
+
+static void remember_best(polish *s)
+{
+    const plan *now = cost_search_plan(s->moves.search);
+    if (s->now_s >= s->best_s)
+        return;
+    s->best_s = s->now_s;
+    s->best->global = now->global;
+    memcpy(s->best->parent, now->parent, now->count * sizeof *now->parent);
 }
 
 /* Moves to faster neighbours until a walk through all finds none. */
@@ -326,27 +195,46 @@ static edgeps_err descend(polish *s)
         if (moved)
             k.left = k.count;
     }
-    if (!err && s->now_s < s->best_s) {
-        s->best_s = s->now_s;
-        set_plan(s->best, &s->now);
+    remember_best(s);
+    return err;
+}
+
+/* A descent on the bound, from where the walk goes on if the round has become faster as well. */
+static edgeps_err relieve(polish *s)
+{
+    double effort = RELIEF_SHARE * s->work_left_us / s->bound_us, spent = effort;
+    double before_s = s->now_s;
+    place_relieve(&s->moves, &s->r, s->watch, &effort);
+    s->work_left_us -= (spent - effort) * s->bound_us;
+    edgeps_err err = s->moves.err ? s->moves.err : evaluate(s, &s->now_s);
+    if (!err && s->now_s > before_s && before_s == s->best_s) {
+        cost_search_set(s->moves.search, s->best);
+        s->now_s = s->best_s;
     }
+    remember_best(s);
     return err;
 }
 
 /* A few random moves away from the best plan. */
 static edgeps_err kick(polish *s)
 {
-    set_plan(&s->now, s->best);
+    cost_search_set(s->moves.search, s->best);
     for (int k = 0; k < KICK_MOVES; k++) {
         for (int tries = 0; tries < KICK_TRIES; tries++) {
-            if (!make_neighbour(s, rng_below(&s->r, s->first[MOVE_KINDS])))
+            if (!make_neighbour(s, rng_below(&s->r, s->first[PLACE_MOVE_KINDS])))
                 continue;
-            set_plan(&s->now, &s->trial);
+            cost_search_keep(s->moves.search);
             break;
         }
     }
     s->kicks_left--;
-    return evaluate(s, &s->now, &s->now_s);
+    return evaluate(s, &s->now_s);
+}
+
+static double default_work_us(const place_ground *gr)
+{
+    double nodes = (double)gr->count;
+    return fmin(MOST_WORK_US, DEFAULT_WORK_US * fmax(1, nodes / WORK_NODES));
 }
 
 edgeps_err place_polish(const place_ground *gr, const place_options *options, place_watch *w,
@@ -358,14 +246,20 @@ edgeps_err place_polish(const place_ground *gr, const place_options *options, pl
         return err;
     s.watch = w;
     s.now_s = s.best_s = *round_s;
-    s.work_left_us = work_us > 0 ? work_us : DEFAULT_WORK_US;
-    err = descend(&s);
+    s.work_left_us = work_us > 0 ? work_us : default_work_us(gr);
+    err = relieve(&s);
+    if (!err)
+        err = descend(&s);
     while (!err && s.kicks_left > 0 && may_go_on(&s)) {
         err = kick(&s);
+        if (!err)
+            err = relieve(&s);
         if (!err)
             err = descend(&s);
     }
     *round_s = s.best_s;
-    polish_free(&s);
+    if (!err)
+        err = s.moves.err;
+    place_moves_free(&s.moves);
     return err;
 }
