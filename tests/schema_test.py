@@ -7,6 +7,7 @@ import glob
 import json
 import subprocess
 import sys
+import tempfile
 
 import jsonschema
 
@@ -26,7 +27,17 @@ def refuses(validator, document, change):
     assert not validator.is_valid(changed), f"accepted: {changed}"
 
 
+def problem_of(path, *options):
+    """What an outside algorithm is told; it answers that there is no plan."""
+    with tempfile.NamedTemporaryFile() as copy:
+        told = subprocess.run([edgeps, "plan", path, *options, "--algo",
+                               f"exec:cat >{copy.name}; exit 3"], stderr=subprocess.DEVNULL)
+        assert told.returncode == 3
+        return json.load(copy)
+
+
 networks, plans, events = schema("network"), schema("plan"), schema("events")
+problems = schema("problem")
 examples = sorted(glob.glob(f"{source}/examples/*.json"))
 assert len(examples) >= 3
 for path in examples:
@@ -47,6 +58,11 @@ for path in examples:
         phases = sum(plan["predicted"]["phases"].values())
         assert abs(phases - plan["predicted"]["round_s"]) < 1e-9 * phases
         assert set(plan["locals"]) == set(plan["parent"].values())
+    problem = problem_of(path, "--deadline", "60 s")
+    problems.validate(problem)
+    refuses(problems, problem, lambda p: p["nodes"][0].pop("site"))
+    refuses(problems, problem, lambda p: p["nodes"][0].update(up_bytes_per_s=None))
+    assert [node["name"] for node in problem["nodes"]] == [n["name"] for n in network["nodes"]]
 with open(f"{source}/tests/report/events.jsonl", encoding="utf-8") as file:
     for line in file:
         events.validate(json.loads(line))

@@ -63,6 +63,30 @@ static void memory_comes_zeroed_and_an_overflow_is_no_memory(void **state)
     mem_free(nothing);
 }
 
+static void an_array_doubles_and_keeps_what_it_holds(void **state)
+{
+    (void)state;
+    size_t room = 0;
+    int moves = 0;
+    uint32_t *items = NULL;
+    for (uint32_t k = 0; k < 100000; k++) {
+        size_t before = room;
+        items = mem_grow(items, k + 1, sizeof *items, &room);
+        assert_non_null(items);
+        items[k] = k;
+        moves += room != before;
+    }
+    for (uint32_t k = 0; k < 100000; k++)
+        assert_int_equal(items[k], k);
+    assert_in_range(moves, 10, 17);
+    size_t before = room;
+    assert_null(mem_grow(items, SIZE_MAX / 2, sizeof *items, &room));
+    assert_int_equal(room, before);
+    items = mem_grow(items, 300000, sizeof *items, &room);
+    assert_int_equal(room, 300000);
+    mem_free(items);
+}
+
 static void the_nth_allocation_and_all_after_it_fail(void **state)
 {
     (void)state;
@@ -142,6 +166,31 @@ static void random_numbers_have_the_moments_of_their_distributions(void **state)
     }
 }
 
+/* Series that the authors' reference programs print, as other implementations' tests have them:
+ * splitmix64 from 1234567 and xoshiro256** from the state 1, 2, 3, 4. */
+static void the_numbers_are_those_of_the_published_generators(void **state)
+{
+    (void)state;
+    static const uint64_t mixed[] = {6457827717110365317u, 3203168211198807973u,
+                                     9817491932198370423u, 4593380528125082431u};
+    static const uint64_t next[] = {11520,
+                                    0,
+                                    1509978240,
+                                    1215971899390074240,
+                                    1216172134540287360,
+                                    607988272756665600,
+                                    16172922978634559625u,
+                                    8476171486693032832,
+                                    10595114339597558777u,
+                                    2904607092377533576};
+    /* The first value of splitmix64 from this seed is 1234567, from which the state is made. */
+    rng r = rng_make(11906536674387683726u, 0);
+    assert_memory_equal(r.state, mixed, sizeof mixed);
+    r = (rng){{1, 2, 3, 4}};
+    for (size_t k = 0; k < sizeof next / sizeof *next; k++)
+        assert_true(rng_next(&r) == next[k]);
+}
+
 static void seeds_and_streams_tell_generators_apart(void **state)
 {
     (void)state;
@@ -180,9 +229,11 @@ int main(void)
         cmocka_unit_test(foreign_bytes_do_not_break_the_line),
         cmocka_unit_test(every_error_has_a_text_and_the_documented_exit_status),
         cmocka_unit_test(memory_comes_zeroed_and_an_overflow_is_no_memory),
+        cmocka_unit_test(an_array_doubles_and_keeps_what_it_holds),
         cmocka_unit_test(the_nth_allocation_and_all_after_it_fail),
         cmocka_unit_test(the_heap_sorts_and_keeps_the_order_of_equals),
         cmocka_unit_test(random_numbers_have_the_moments_of_their_distributions),
+        cmocka_unit_test(the_numbers_are_those_of_the_published_generators),
         cmocka_unit_test(seeds_and_streams_tell_generators_apart),
         cmocka_unit_test(below_is_uniform_and_permutations_are_permutations),
     };

@@ -16,14 +16,10 @@ static void swap(heap_item *a, heap_item *b)
 
 edgeps_err heap_push(heap *h, double key, uint64_t id)
 {
-    if (h->count == h->room) {
-        size_t room = h->room ? 2 * h->room : 64;
-        heap_item *items = mem_resize(h->items, room, sizeof *items);
-        if (!items)
-            return EDGEPS_NOMEM;
-        h->items = items;
-        h->room = room;
-    }
+    heap_item *items = mem_grow(h->items, h->count + 1, sizeof *items, &h->room);
+    if (!items)
+        return EDGEPS_NOMEM;
+    h->items = items;
     size_t i = h->count++;
     h->items[i] = (heap_item){key, h->pushed++, id};
     for (; i && before(&h->items[i], &h->items[(i - 1) / 2]); i = (i - 1) / 2)

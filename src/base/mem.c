@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIRST_ROOM 16 /* elements of a growing array */
+
 static atomic_long allocations;
 static atomic_long fail_from;
 
@@ -28,6 +30,21 @@ void *mem_resize(void *block, size_t count, size_t size)
         return NULL;
     size_t bytes = count * size;
     return realloc(block, bytes ? bytes : 1);
+}
+
+void *mem_grow(void *block, size_t wanted, size_t size, size_t *room)
+{
+    if (block && wanted <= *room)
+        return block;
+    size_t more = *room <= SIZE_MAX / 2 ? 2 * *room : SIZE_MAX;
+    if (more < FIRST_ROOM)
+        more = FIRST_ROOM;
+    if (more < wanted)
+        more = wanted;
+    void *grown = mem_resize(block, more, size);
+    if (grown)
+        *room = more;
+    return grown;
 }
 
 char *mem_copy_text(const char *text)

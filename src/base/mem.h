@@ -16,6 +16,11 @@ void *mem_alloc(size_t count, size_t size);
  * part is not zeroed. */
 void *mem_resize(void *block, size_t count, size_t size);
 
+/* Makes a growing array of *room elements hold at least `wanted`, by doubling, and sets *room.
+ * Returns where the array is now, as it was if it has room; NULL, and the old block valid, without
+ * memory. */
+void *mem_grow(void *block, size_t wanted, size_t size, size_t *room);
+
 /* A copy of `text`, or NULL when there is no memory. */
 char *mem_copy_text(const char *text);
 

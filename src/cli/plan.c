@@ -30,7 +30,7 @@ enum {
 
 static const options_row rows[OPTIONS] = {
     [MODEL] = {"model", "NAME", "lenet5", "lenet5 or mlp", false},
-    [ALGO] = {"algo", "NAME", "approx", "approx, greedy, random, brute", false},
+    [ALGO] = {"algo", "NAME", "approx", "approx, greedy, random, brute, or exec:COMMAND", false},
     [SEED] = {"seed", "N", "1", "the same seed gives the same plan", false},
     [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", false},
     [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", false},

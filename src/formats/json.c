@@ -79,6 +79,27 @@ edgeps_err json_read_file(const char *path, int64_t most_bytes, edgeps_diag *dia
     return EDGEPS_OK;
 }
 
+edgeps_err json_index(const void *owner, size_t count, json_name_of *name, edgeps_diag *diag,
+                      json_t **out)
+{
+    json_t *index = json_object();
+    edgeps_err err = index ? EDGEPS_OK : diag_fail(diag, EDGEPS_NOMEM, "no memory for names");
+    for (size_t i = 0; !err && i < count; i++) {
+        const char *text = name(owner, i);
+        if (!text)
+            err = diag_fail(diag, EDGEPS_FORMAT, "node %zu has no name", i);
+        else if (json_object_get(index, text))
+            err = diag_fail(diag, EDGEPS_FORMAT, "two nodes are called '%.63s'", text);
+        else if (json_object_set_new(index, text, json_integer((json_int_t)i)))
+            err = diag_fail(diag, EDGEPS_FORMAT, "node %zu: its name is not UTF-8", i);
+    }
+    if (err)
+        json_decref(index);
+    else
+        *out = index;
+    return err;
+}
+
 edgeps_err json_take_text(json_t *root, size_t flags, char **text)
 {
     char *printed = json_dumps(root, flags);

@@ -16,6 +16,13 @@ edgeps_err json_check_keys(const json_t *object, const char *const *keys, edgeps
 edgeps_err json_read_file(const char *path, int64_t most_bytes, edgeps_diag *diag, char **text,
                           size_t *length);
 
+typedef const char *json_name_of(const void *owner, size_t node);
+
+/* An object from each node's name to its number, to be let go with json_decref. EDGEPS_FORMAT where
+ * a name is missing, used twice, or not UTF-8. */
+edgeps_err json_index(const void *owner, size_t count, json_name_of *name, edgeps_diag *diag,
+                      json_t **out);
+
 /* Prints `root` and lets it go. The text is freed with mem_free. EDGEPS_NOMEM. */
 edgeps_err json_take_text(json_t *root, size_t flags, char **text);
 

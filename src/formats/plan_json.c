@@ -92,20 +92,20 @@ edgeps_err plan_json_text(const plan_json_facts *f, char **text)
     return json_take_text(o, JSON_INDENT(1), text);
 }
 
-static edgeps_err find(const network *net, const json_t *name, const char *what, edgeps_diag *diag,
+static edgeps_err find(const json_t *index, const json_t *name, const char *what, edgeps_diag *diag,
                        int32_t *out)
 {
     if (!json_is_string(name))
         return diag_fail(diag, EDGEPS_FORMAT, "%s: must be the name of a node", what);
-    int64_t found = network_find(net, json_string_value(name));
-    if (found < 0)
+    const json_t *found = json_object_get(index, json_string_value(name));
+    if (!found)
         return diag_fail(diag, EDGEPS_FORMAT, "%s: no node is called '%.63s'", what,
                          json_string_value(name));
-    *out = (int32_t)found;
+    *out = (int32_t)json_integer_value(found);
     return EDGEPS_OK;
 }
 
-static edgeps_err read_parents(const json_t *object, const network *net, edgeps_diag *diag,
+static edgeps_err read_parents(const json_t *object, const json_t *index, edgeps_diag *diag,
                                plan *pl)
 {
     if (!json_is_object(object))
@@ -114,17 +114,17 @@ static edgeps_err read_parents(const json_t *object, const network *net, edgeps_
     json_t *local;
     json_object_foreach((json_t *)object, worker, local)
     {
-        int64_t i = network_find(net, worker);
-        if (i < 0)
+        const json_t *i = json_object_get(index, worker);
+        if (!i)
             return diag_fail(diag, EDGEPS_FORMAT, "parent: no node is called '%.63s'", worker);
-        edgeps_err err = find(net, local, "parent", diag, &pl->parent[i]);
+        edgeps_err err = find(index, local, "parent", diag, &pl->parent[json_integer_value(i)]);
         if (err)
             return err;
     }
     return EDGEPS_OK;
 }
 
-static edgeps_err read_plan(const json_t *root, const network *net, edgeps_diag *diag, plan *pl)
+static edgeps_err read_plan(const json_t *root, const json_t *index, edgeps_diag *diag, plan *pl)
 {
     const json_t *generation = json_object_get(root, "generation");
     const char *version = json_string_value(json_object_get(root, "edgeps"));
@@ -136,29 +136,34 @@ static edgeps_err read_plan(const json_t *root, const network *net, edgeps_diag 
     if (!err && generation && (!json_is_integer(generation) || json_integer_value(generation) < 0))
         err = diag_fail(diag, EDGEPS_FORMAT, "generation: must be a whole number from 0");
     if (!err)
-        err = find(net, json_object_get(root, "global"), "global", diag, &pl->global);
+        err = find(index, json_object_get(root, "global"), "global", diag, &pl->global);
     if (!err)
-        err = read_parents(json_object_get(root, "parent"), net, diag, pl);
+        err = read_parents(json_object_get(root, "parent"), index, diag, pl);
     if (!err)
         pl->generation = (uint64_t)json_integer_value(generation);
     return err;
 }
 
-edgeps_err plan_json_parse(const char *text, size_t length, const network *net, edgeps_diag *diag,
+static const char *name_in(const void *p, size_t node)
+{
+    return ((const problem *)p)->nodes[node].name;
+}
+
+edgeps_err plan_json_parse(const char *text, size_t length, const problem *p, edgeps_diag *diag,
                            plan *out)
 {
     json_error_t at;
-    plan pl;
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
+    json_t *index = NULL, *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
+    plan pl = {.global = PLAN_NONE};
     if (!root)
         return diag_fail(diag, EDGEPS_FORMAT, "line %d, column %d: %s", at.line, at.column,
                          at.text);
-    edgeps_err err = plan_make(net->count, &pl);
-    if (err) {
-        json_decref(root);
-        return diag_fail(diag, err, "no memory for a plan");
-    }
-    err = read_plan(root, net, diag, &pl);
+    edgeps_err err = json_index(p, p->count, name_in, diag, &index);
+    if (!err && (err = plan_make(p->count, &pl)))
+        diag_fail(diag, err, "no memory for a plan");
+    if (!err)
+        err = read_plan(root, index, diag, &pl);
+    json_decref(index);
     json_decref(root);
     if (err)
         plan_free(&pl);

@@ -7,6 +7,7 @@
 #include "job/job.h"
 #include "network/network.h"
 #include "plan/plan.h"
+#include "problem/problem.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,9 +35,9 @@ typedef struct plan_json_facts {
 /* The caller frees `text` with mem_free. */
 edgeps_err plan_json_text(const plan_json_facts *facts, char **text);
 
-/* Reads generation, global and parent of a plan for this network. EDGEPS_FORMAT names the place;
- * the constraints of a problem are plan_check's affair. */
-edgeps_err plan_json_parse(const char *text, size_t length, const network *net, edgeps_diag *diag,
+/* Reads generation, global and parent of a plan for the nodes of this problem. EDGEPS_FORMAT names
+ * the place; the constraints of the problem are plan_check's affair. */
+edgeps_err plan_json_parse(const char *text, size_t length, const problem *p, edgeps_diag *diag,
                            plan *out);
 
 #endif

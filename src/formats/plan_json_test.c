@@ -13,6 +13,7 @@
 
 typedef struct world {
     network *net;
+    problem *p;
     job j;
     plan pl;
 } world;
@@ -25,6 +26,9 @@ static int set_up(void **state)
     for (int i = 0; i < 3; i++)
         w.net->nodes[i].name = mem_copy_text(names[i]);
     assert_int_equal(job_make("mlp", 100, 10, JOB_PIPELINED, NULL, &w.j), EDGEPS_OK);
+    assert_int_equal(problem_blank(3, &w.p), EDGEPS_OK);
+    for (int i = 0; i < 3; i++)
+        w.p->nodes[i].name = names[i];
     assert_int_equal(plan_make(3, &w.pl), EDGEPS_OK);
     w.pl.generation = 4;
     w.pl.global = 0;
@@ -37,6 +41,7 @@ static int tear_down(void **state)
 {
     world *w = *state;
     plan_free(&w->pl);
+    problem_free(w->p);
     network_free(w->net);
     return 0;
 }
@@ -91,7 +96,7 @@ static void the_roles_read_back(void **state)
     world *w = *state;
     char *text = text_of(w);
     plan again;
-    assert_int_equal(plan_json_parse(text, strlen(text), w->net, NULL, &again), EDGEPS_OK);
+    assert_int_equal(plan_json_parse(text, strlen(text), w->p, NULL, &again), EDGEPS_OK);
     assert_true(plan_equal(&w->pl, &again));
     assert_int_equal(again.generation, 4);
     plan_free(&again);
@@ -102,7 +107,7 @@ static void refuses(const world *w, const char *text, const char *words)
 {
     plan pl;
     edgeps_diag diag = {.text = ""};
-    assert_int_equal(plan_json_parse(text, strlen(text), w->net, &diag, &pl), EDGEPS_FORMAT);
+    assert_int_equal(plan_json_parse(text, strlen(text), w->p, &diag, &pl), EDGEPS_FORMAT);
     if (!strstr(diag.text, words))
         fail_msg("'%s' lacks '%s'", diag.text, words);
 }

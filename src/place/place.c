@@ -10,6 +10,8 @@
 /* A bound proves a plan optimal up to the rounding of the evaluator's sums. */
 #define PROOF_TOLERANCE 1e-9
 
+#define EXEC "exec:" /* and a command, in place of a name */
+
 #define RUNNER_UP_US 1000000 /* about the time for comparing global servers, by a count */
 
 const place_algorithm place_algorithms[] = {
@@ -39,7 +41,8 @@ static edgeps_err unknown_algorithm(const char *name, edgeps_diag *diag)
         if (length > 0 && used + (size_t)length < sizeof names)
             used += (size_t)length;
     }
-    return diag_fail(diag, EDGEPS_USAGE, "algorithm '%s' is not known; choose one of: %s", name,
+    return diag_fail(diag, EDGEPS_USAGE,
+                     "algorithm '%s' is not known; choose one of: %s, " EXEC "COMMAND", name,
                      names);
 }
 
@@ -180,9 +183,10 @@ edgeps_err place_run(const char *name, const problem *p, const place_options *op
     static const place_options defaults;
     const place_options *o = options ? options : &defaults;
     const place_algorithm *algorithm = find_algorithm(name);
+    const char *command = strncmp(name, EXEC, strlen(EXEC)) == 0 ? name + strlen(EXEC) : NULL;
     place_ground gr = {0};
     place_result r = {.plan.global = PLAN_NONE};
-    if (!algorithm)
+    if (!algorithm && !command)
         return unknown_algorithm(name, diag);
     edgeps_err err = check_input(p, o, diag);
     if (err)
@@ -190,7 +194,7 @@ edgeps_err place_run(const char *name, const problem *p, const place_options *op
     place_watch w = place_watch_start(o);
     err = place_ground_make(p, &gr);
     if (!err)
-        err = algorithm->run(p, o, diag, &r);
+        err = command ? place_exec(command, p, o, diag, &r) : algorithm->run(p, o, diag, &r);
     if (!err && r.status != PLACE_INFEASIBLE)
         err = finish(&gr, o, &w, diag, &r);
     if (!err) {

@@ -53,9 +53,10 @@ typedef struct place_algorithm {
 extern const place_algorithm place_algorithms[];
 extern const size_t place_algorithm_count;
 
-/* Runs the algorithm called `name`, then (unless no_polish) the local search, and fills in cost and
- * bound. Unknown names: EDGEPS_USAGE with the names there are. No feasible plan is not an error of
- * the call: see status. Generation of the plan: 1. */
+/* Runs the algorithm called `name`, or the command of "exec:COMMAND" (docs/problem-file.md), then
+ * (unless no_polish) the local search, and fills in cost and bound. Unknown names: EDGEPS_USAGE
+ * with the names there are. No feasible plan is not an error of the call: see status. Generation of
+ * the plan: 1. */
 edgeps_err place_run(const char *name, const problem *p, const place_options *options,
                      edgeps_diag *diag, place_result *out);
 

@@ -225,6 +225,12 @@ place_function place_greedy;
 place_function place_random;
 place_function place_brute;
 
+/* Asks an outside command, given to /bin/sh -c: the problem as JSON in, its plan out (formats). The
+ * plan is checked like any other and not improved. Exit status 3 says that there is none;
+ * everything else is an error of the call. */
+edgeps_err place_exec(const char *command, const problem *p, const place_options *options,
+                      edgeps_diag *diag, place_result *out);
+
 /* ---- neighbours of a plan ---- */
 
 typedef enum place_move_kind {

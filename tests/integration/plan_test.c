@@ -127,6 +127,25 @@ static void bad_usage_is_refused_with_the_option(void **state)
     refuses((const char *const[]){"dance", NULL}, 2, "edgeps: 'dance' is no command");
 }
 
+static void an_outside_algorithm_is_a_command_away(void **state)
+{
+    (void)state;
+    static const char example[] = "exec:python3 " EDGEPS_SOURCE_DIR "/examples/exec_greedy.py";
+    command c;
+    command_run(&c, (const char *const[]){"plan", twenty, "--json", "--algo", example, NULL});
+    assert_int_equal(c.status, 0);
+    assert_non_null(strstr(c.text, "\"algo\": \"exec:python3 "));
+    refuses((const char *const[]){"plan", six, "--algo",
+                                  "exec:echo '{\"global\": \"nowhere\", \"parent\": {}}'", NULL},
+            2, "its plan: global: no node is called 'nowhere'");
+    refuses((const char *const[]){"plan", six, "--algo", "exec:sleep 100", "--deadline", "100 ms",
+                                  NULL},
+            1,
+            "edgeps plan: exec:sleep 100: the command gave no plan within the deadline of 0.1 s");
+    refuses((const char *const[]){"plan", six, "--algo", "exec:exit 3", NULL}, 3,
+            "exec:exit 3 found no plan");
+}
+
 static void help_is_there_for_everything(void **state)
 {
     (void)state;
@@ -247,6 +266,7 @@ int main(void)
         UNIT(a_bad_network_file_is_refused_with_place_and_remedy),
         UNIT(an_infeasible_problem_names_what_binds),
         UNIT(bad_usage_is_refused_with_the_option),
+        UNIT(an_outside_algorithm_is_a_command_away),
         UNIT(help_is_there_for_everything),
         UNIT(the_same_seed_gives_the_same_plan),
         UNIT(json_has_the_promised_keys),
