@@ -10,7 +10,8 @@
  * is a certificate that anyone can check. CLP solves what the weights leave open; its "no" counts
  * only when its dual prices pass the same check. So a "no" is always proved.
  *
- * An instance borrows its arrays. Answers own theirs; cover_answer_free releases them.
+ * An instance borrows its arrays. Answers own theirs; cover_answer_free and cover_whole_free
+ * release them.
  */
 #ifndef EDGEPS_COVER_COVER_H
 #define EDGEPS_COVER_COVER_H
@@ -67,6 +68,33 @@ edgeps_err cover_decide(const cover_instance *c, const cover_options *options, c
 edgeps_err cover_solve(const cover_instance *c, cover_answer *out);
 
 void cover_answer_free(cover_answer *a);
+
+/* Whole servers: y_j and x_ij are 0 or 1, and sizes must be. */
+typedef struct cover_whole_options {
+    bool least;                   /* as few servers as can be; else any number within the budget */
+    double deadline_s;            /* from the call; 0: none */
+    bool (*go_on)(void *context); /* asked now and then; false: stop; NULL: nobody is asked */
+    void *context;
+} cover_whole_options;
+
+typedef struct cover_whole {
+    cover_verdict verdict; /* UNSURE: stopped */
+    size_t at_least;       /* no fewer servers suffice: proved; SIZE_MAX: not even all */
+    size_t count;          /* servers in `open`, 0 unless the verdict is yes */
+    bool *open;
+    uint32_t *server; /* per worker, when the verdict is yes: an open server */
+    size_t masters;   /* integer programs solved */
+} cover_whole;
+
+/* Covers all workers with whole servers, at most the budget of them. With `least` a yes has the
+ * least number when count == at_least, else the run was stopped. Rows are generated: an integer
+ * program over y alone (CBC) with the cuts of Hall's theorem. As CBC has
+ * global state, one call in the process is in it at a time. EDGEPS_NOMEM, or EDGEPS_INTERNAL when
+ * the solvers break down. */
+edgeps_err cover_whole_solve(const cover_instance *c, const cover_whole_options *options,
+                             cover_whole *out);
+
+void cover_whole_free(cover_whole *w);
 
 /* True when the weights prove that there is no solution. O(arcs) on average. */
 edgeps_err cover_refutes(const cover_instance *c, const double *weight, bool *refutes);

@@ -141,7 +141,7 @@ static void verdicts_equal_those_of_clp(void **state)
 static void with_clp_behind_the_weights_every_verdict_is_exact(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 300; seed++) {
+    for (uint64_t seed = 1; seed <= 500; seed++) {
         world w;
         cover_answer exact, both;
         cover_options options = {.most_iterations = 20, .most_exact_arcs = MOST * MOST};
