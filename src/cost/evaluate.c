@@ -251,7 +251,7 @@ edgeps_err cost_evaluate(const problem *p, const plan *pl, cost_result *out)
     round_trace trace = {0};
     edgeps_err err = tree_make(pl, &t);
     if (!err)
-        err = round_trace_make(&t, (size_t)job_chunk_count(&p->job), &trace);
+        err = round_trace_make(p, &t, &trace);
     if (!err)
         err = round_play(p, &t, &trace, &result.round_s);
     if (err)

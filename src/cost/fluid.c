@@ -118,6 +118,10 @@ void fluid_set_node(fluid *f, size_t node, double up_bytes_per_s, double down_by
     soil(f, down);
 }
 
+bool fluid_up_has_limited(const fluid *f, size_t node) { return f->links[node].held; }
+
+bool fluid_down_has_limited(const fluid *f, size_t node) { return f->links[f->count + node].held; }
+
 double fluid_now_s(const fluid *f) { return f->now_s; }
 
 /* Files the flow under the time at which it completes. */
@@ -139,8 +143,10 @@ static void set_limit(fluid *f, fluid_flow *w, uint32_t limit)
 {
     if (w->limit != FLUID_NONE)
         f->links[w->limit].limited--;
-    if (limit != FLUID_NONE)
+    if (limit != FLUID_NONE) {
         f->links[limit].limited++;
+        f->links[limit].held = true;
+    }
     w->limit = limit;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,12 @@ void fluid_free(fluid *f);
 
 /* Changes a node's links from now on. */
 void fluid_set_node(fluid *f, size_t node, double up_bytes_per_s, double down_bytes_per_s);
+
+/* Whether the node's up or down link has held down the rate of a flow at any time so far. Where it
+ * has not, all would have gone the same had it been faster: max-min fair rates are those at which
+ * every flow has a full link on which none is faster, and those links are others. */
+bool fluid_up_has_limited(const fluid *f, size_t node);
+bool fluid_down_has_limited(const fluid *f, size_t node);
 
 double fluid_now_s(const fluid *f);
 

@@ -41,6 +41,7 @@ typedef struct fluid_link {
     uint32_t first; /* of its flows */
     uint32_t users;
     uint32_t limited; /* flows that it holds down */
+    bool held;        /* has limited a flow at any time so far */
     bool dirty;       /* flows or capacity changed since the rates were computed */
 
     /* While filling: */

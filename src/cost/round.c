@@ -247,6 +247,14 @@ static edgeps_err open_fluid(play *r)
     return err;
 }
 
+static void note_limits(const play *r)
+{
+    for (size_t i = 0; i < r->p->count; i++) {
+        r->trace->up_limited[i] = fluid_up_has_limited(r->fluid, i);
+        r->trace->down_limited[i] = fluid_down_has_limited(r->fluid, i);
+    }
+}
+
 edgeps_err round_play(const problem *p, const tree *t, round_trace *trace, double *round_s)
 {
     play r = {.p = p, .t = t, .chunks = (size_t)job_chunk_count(&p->job), .trace = trace};
@@ -264,6 +272,8 @@ edgeps_err round_play(const problem *p, const tree *t, round_trace *trace, doubl
         err = post(&r, p->nodes[t->worker_node[w]].compute_s, EVENT_COMPUTED, w);
     if (!err)
         err = play_events(&r, round_s);
+    if (!err && trace)
+        note_limits(&r);
 out:
     mem_free(r.connections);
     mem_free(r.servers);
@@ -273,8 +283,9 @@ out:
     return err;
 }
 
-edgeps_err round_trace_make(const tree *t, size_t chunks, round_trace *out)
+edgeps_err round_trace_make(const problem *p, const tree *t, round_trace *out)
 {
+    size_t chunks = (size_t)job_chunk_count(&p->job);
     size_t sent = tree_connection_count(t) * chunks, summed = (t->locals + 1) * chunks;
     round_trace trace = {
         .chunks = chunks,
@@ -282,8 +293,11 @@ edgeps_err round_trace_make(const tree *t, size_t chunks, round_trace *out)
         .arrive_s = mem_alloc(sent, sizeof(double)),
         .sum_start_s = mem_alloc(summed, sizeof(double)),
         .sum_end_s = mem_alloc(summed, sizeof(double)),
+        .up_limited = mem_alloc(p->count, sizeof(bool)),
+        .down_limited = mem_alloc(p->count, sizeof(bool)),
     };
-    if (!trace.start_s || !trace.arrive_s || !trace.sum_start_s || !trace.sum_end_s) {
+    if (!trace.start_s || !trace.arrive_s || !trace.sum_start_s || !trace.sum_end_s ||
+        !trace.up_limited || !trace.down_limited) {
         round_trace_free(&trace);
         return EDGEPS_NOMEM;
     }
@@ -297,6 +311,8 @@ void round_trace_free(round_trace *trace)
     mem_free(trace->arrive_s);
     mem_free(trace->sum_start_s);
     mem_free(trace->sum_end_s);
+    mem_free(trace->up_limited);
+    mem_free(trace->down_limited);
     *trace = (round_trace){0};
 }
 

@@ -11,6 +11,7 @@
 #include "plan/plan.h"
 #include "problem/problem.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -64,10 +65,12 @@ typedef struct round_trace {
     double *arrive_s;    /* (connections, chunks) */
     double *sum_start_s; /* (locals + 1, chunks) */
     double *sum_end_s;   /* (locals + 1, chunks) */
+    bool *up_limited;    /* (nodes) has held down the rate of a flow */
+    bool *down_limited;  /* (nodes) */
     size_t last_worker;  /* the one that ended the round */
 } round_trace;
 
-edgeps_err round_trace_make(const tree *t, size_t chunks, round_trace *out);
+edgeps_err round_trace_make(const problem *p, const tree *t, round_trace *out);
 void round_trace_free(round_trace *trace);
 
 /* Plays the round; `trace` may be NULL. INFINITY when something never arrives: the trace is then

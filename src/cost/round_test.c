@@ -330,7 +330,7 @@ static void nothing_happens_before_its_cause(void **state)
         round_trace trace;
         double round_s, last_s = 0;
         assert_int_equal(tree_make(&pl, &t), EDGEPS_OK);
-        assert_int_equal(round_trace_make(&t, (size_t)job_chunk_count(&p->job), &trace), EDGEPS_OK);
+        assert_int_equal(round_trace_make(p, &t, &trace), EDGEPS_OK);
         assert_int_equal(round_play(p, &t, &trace, &round_s), EDGEPS_OK);
         for (size_t id = 0; id < tree_connection_count(&t); id++) {
             check_connection(p, &t, &trace, id);
