@@ -58,7 +58,7 @@ static void leave_c_locale(locale_t c, locale_t before)
 }
 
 /* strtod also reads "inf", "nan" and hexadecimal, which nobody means here. */
-static const char *skip_number(const char *text, double *value)
+const char *quantity_number(const char *text, double *out)
 {
     const char *digits = text + (*text == '-' || *text == '+');
     bool hexadecimal = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
@@ -66,8 +66,11 @@ static const char *skip_number(const char *text, double *value)
         return text;
     char *end;
     locale_t before, c = enter_c_locale(&before);
-    *value = strtod(text, &end);
+    double value = strtod(text, &end);
     leave_c_locale(c, before);
+    if (!isfinite(value))
+        return text;
+    *out = value;
     return end;
 }
 
@@ -75,8 +78,8 @@ edgeps_err quantity_parse(quantity_kind kind, const char *text, edgeps_diag *dia
 {
     const char *example = kinds[kind].example;
     double value = 0;
-    const char *rest = skip_number(text, &value);
-    if (rest == text || !isfinite(value))
+    const char *rest = quantity_number(text, &value);
+    if (rest == text)
         return diag_fail(diag, EDGEPS_FORMAT, "'%.40s' is no quantity; write it like %s", text,
                          example);
     while (*rest == ' ')

@@ -1,0 +1,221 @@
+#include "formats/topology_int.h"
+
+#include "base/mem.h"
+#include "formats/json_int.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_FILE_BYTES (INT64_C(1) << 28)
+#define LINE_BYTES 512
+
+static const struct {
+    const char *name;
+    topology_format format;
+    edgeps_err (*read)(const char *, size_t, edgeps_diag *, topology *);
+} formats[] = {
+    {"auto", TOPOLOGY_AUTO, NULL},
+    {"graphml", TOPOLOGY_GRAPHML, NULL},
+    {"gml", TOPOLOGY_GML, NULL},
+    {"node-link", TOPOLOGY_NODELINK, NULL},
+    {"repetita", TOPOLOGY_REPETITA, repetita_read},
+};
+
+bool topology_format_named(const char *name, topology_format *out)
+{
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (strcmp(name, formats[k].name) == 0) {
+            *out = formats[k].format;
+            return true;
+        }
+    return false;
+}
+
+/* XML begins with "<", JSON with "{", and Repetita's files with the word NODES: what is left is
+ * GML, which may begin with any word. */
+static topology_format guess(const char *text, size_t length)
+{
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    size_t at = length >= 3 && memcmp(text, byte_order_mark, 3) == 0 ? 3 : 0;
+    while (at < length && strchr(" \t\r\n", text[at]) && text[at])
+        at++;
+    if (at == length)
+        return TOPOLOGY_AUTO;
+    if (text[at] == '<')
+        return TOPOLOGY_GRAPHML;
+    if (text[at] == '{')
+        return TOPOLOGY_NODELINK;
+    if (length - at >= 5 && memcmp(text + at, "NODES", 5) == 0)
+        return TOPOLOGY_REPETITA;
+    return TOPOLOGY_GML;
+}
+
+topology *topology_make(void) { return mem_alloc(1, sizeof(topology)); }
+
+void topology_free(topology *graph)
+{
+    if (!graph)
+        return;
+    for (size_t v = 0; v < graph->node_count; v++) {
+        mem_free(graph->nodes[v].name);
+        mem_free(graph->nodes[v].label);
+    }
+    topology_report_free(&graph->notes);
+    mem_free(graph->name);
+    mem_free(graph->nodes);
+    mem_free(graph->edges);
+    mem_free(graph);
+}
+
+/* Room for one more behind `count` elements: arrays double where the count is a power of two. */
+static bool grow(void **array, size_t count, size_t size)
+{
+    if (count & (count - 1))
+        return true;
+    void *more = mem_resize(*array, count ? 2 * count : 1, size);
+    if (more)
+        *array = more;
+    return more != NULL;
+}
+
+edgeps_err topology_add_node(topology *graph, const char *name, edgeps_diag *diag,
+                             topology_node **out)
+{
+    if (graph->node_count == TOPOLOGY_MAX_NODES)
+        return diag_fail(diag, EDGEPS_FORMAT, "more than %d nodes", TOPOLOGY_MAX_NODES);
+    char *copy = mem_copy_text(name);
+    if (!copy || !grow((void **)&graph->nodes, graph->node_count, sizeof *graph->nodes)) {
+        mem_free(copy);
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for nodes");
+    }
+    topology_node *node = &graph->nodes[graph->node_count++];
+    *node = (topology_node){.name = copy,
+                            .latitude_deg = NAN,
+                            .longitude_deg = NAN,
+                            .up_bytes_per_s = NAN,
+                            .down_bytes_per_s = NAN};
+    *out = node;
+    return EDGEPS_OK;
+}
+
+edgeps_err topology_add_edge(topology *graph, topology_edge edge, edgeps_diag *diag)
+{
+    if (graph->edge_count == TOPOLOGY_MAX_EDGES)
+        return diag_fail(diag, EDGEPS_FORMAT, "more than %d directed edges", TOPOLOGY_MAX_EDGES);
+    if (!grow((void **)&graph->edges, graph->edge_count, sizeof *graph->edges))
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for edges");
+    graph->edges[graph->edge_count++] = edge;
+    return EDGEPS_OK;
+}
+
+static int compare_names(const void *a, const void *b, void *nodes)
+{
+    const topology_node *of = nodes;
+    return strcmp(of[*(const topology_index *)a].name, of[*(const topology_index *)b].name);
+}
+
+edgeps_err topology_index_make(const topology *graph, edgeps_diag *diag, topology_index **out)
+{
+    topology_index *index = mem_alloc(graph->node_count, sizeof *index);
+    if (!index)
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for the names of nodes");
+    for (size_t v = 0; v < graph->node_count; v++)
+        index[v] = (topology_index)v;
+    qsort_r(index, graph->node_count, sizeof *index, compare_names, graph->nodes);
+    for (size_t k = 1; k < graph->node_count; k++) {
+        const char *name = graph->nodes[index[k]].name;
+        if (strcmp(name, graph->nodes[index[k - 1]].name) != 0)
+            continue;
+        mem_free(index);
+        return diag_fail(diag, EDGEPS_FORMAT, "the id '%.63s' belongs to two nodes", name);
+    }
+    *out = index;
+    return EDGEPS_OK;
+}
+
+int64_t topology_index_find(const topology *graph, const topology_index *index, const char *name)
+{
+    size_t low = 0, high = graph->node_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int order = strcmp(graph->nodes[index[middle]].name, name);
+        if (order == 0)
+            return index[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return -1;
+}
+
+edgeps_err topology_report_add(topology_report *report, const char *format, ...)
+{
+    char line[LINE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    char *copy = mem_copy_text(line);
+    if (!copy || !grow((void **)&report->lines, report->count, sizeof *report->lines)) {
+        mem_free(copy);
+        return EDGEPS_NOMEM;
+    }
+    report->lines[report->count++] = copy;
+    return EDGEPS_OK;
+}
+
+void topology_report_free(topology_report *report)
+{
+    for (size_t k = 0; k < report->count; k++)
+        mem_free(report->lines[k]);
+    mem_free(report->lines);
+    *report = (topology_report){0};
+}
+
+static edgeps_err read_as(topology_format format, const char *text, size_t length,
+                          edgeps_diag *diag, topology *graph)
+{
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (formats[k].format == format && formats[k].read) {
+            edgeps_err err = formats[k].read(text, length, diag, graph);
+            if (!err && graph->node_count == 0)
+                err = diag_fail(diag, EDGEPS_FORMAT, "holds no nodes");
+            return err;
+        }
+    return diag_fail(diag, EDGEPS_FORMAT,
+                     "is no topology; GraphML, GML, node-link JSON and Repetita are read");
+}
+
+edgeps_err topology_parse(const char *text, size_t length, topology_format format,
+                          const char *source, edgeps_diag *diag, topology **out)
+{
+    topology *graph = topology_make();
+    if (!graph)
+        return diag_fail(diag, EDGEPS_NOMEM, "%s: no memory for a topology", source);
+    if (format == TOPOLOGY_AUTO)
+        format = guess(text, length);
+    edgeps_err err = read_as(format, text, length, diag, graph);
+    if (err) {
+        topology_free(graph);
+        return diag_wrap(diag, err, "%s", source);
+    }
+    *out = graph;
+    return EDGEPS_OK;
+}
+
+edgeps_err topology_read(const char *path, topology_format format, edgeps_diag *diag,
+                         topology **out)
+{
+    char *text;
+    size_t length;
+    edgeps_err err = json_read_file(path, MAX_FILE_BYTES, diag, &text, &length);
+    if (err)
+        return err;
+    err = topology_parse(text, length, format, path, diag, out);
+    mem_free(text);
+    return err;
+}
