@@ -26,6 +26,9 @@ foreach(line IN LISTS layer_lines)
     set(EDGEPS_ARROWS_${module} ${words})
 endforeach()
 
+# Tests in which threads meet, by name: label "threads", for the preset tsan.
+set(EDGEPS_THREADED "^(loop|node)[.]|^base[.]parallel|[.]sensitivity|^place[.]threads")
+
 # What ./dev test builds of the thread sanitizer's and the fuzzer's preset.
 add_custom_target(thread_tests)
 add_custom_target(fuzzers)
@@ -78,7 +81,8 @@ function(edgeps_test name)
     if(name MATCHES "^(node|integration)[.]")
         set_tests_properties(${name} PROPERTIES RESOURCE_LOCK processes)
     endif()
-    if(name MATCHES "^(loop|node)[.]|^base[.]parallel|[.]sensitivity")
+    if(name MATCHES "${EDGEPS_THREADED}")
         add_dependencies(thread_tests ${target})
+        set_property(TEST ${name} APPEND PROPERTY LABELS threads)
     endif()
 endfunction()

@@ -13,4 +13,11 @@ for command in plan run report agent; do
     fi
     rm -f "${TMPDIR:-/tmp}/help.$$" "${TMPDIR:-/tmp}/page.$$"
 done
+page=$1/docs/man/edgeps-plan.1
+for algorithm in $("$2" plan --help | sed -n '/^algorithms:/,$ s/^  \([a-z]*\).*/\1/p'); do
+    grep -q "\b$algorithm\b" "$page" || {
+        echo "$page: says nothing of the algorithm $algorithm"
+        status=1
+    }
+done
 exit $status

@@ -58,6 +58,10 @@ for path in examples:
         phases = sum(plan["predicted"]["phases"].values())
         assert abs(phases - plan["predicted"]["round_s"]) < 1e-9 * phases
         assert set(plan["locals"]) == set(plan["parent"].values())
+    text = subprocess.run([edgeps, "plan", path, "--json", "--deadline", "0.001 ms"], check=True,
+                          capture_output=True).stdout
+    plans.validate(json.loads(text))
+    assert json.loads(text)["stopped"] == "deadline"
     problem = problem_of(path, "--deadline", "60 s")
     problems.validate(problem)
     refuses(problems, problem, lambda p: p["nodes"][0].pop("site"))

@@ -9,6 +9,7 @@
 #include "place/place.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ enum {
 
 static const options_row rows[OPTIONS] = {
     [MODEL] = {"model", "NAME", "lenet5", "lenet5 or mlp", false},
-    [ALGO] = {"algo", "NAME", "approx", "approx, greedy, random, brute, or exec:COMMAND", false},
+    [ALGO] = {"algo", "NAME", "approx", "placement algorithm, listed below", false},
     [SEED] = {"seed", "N", "1", "the same seed gives the same plan", false},
     [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", false},
     [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", false},
@@ -44,6 +45,30 @@ static const options_row rows[OPTIONS] = {
 };
 
 static const options_table table = {rows, OPTIONS};
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signo)
+{
+    (void)signo;
+    interrupted = 1;
+}
+
+static bool unless_interrupted(void *context, const place_progress *now)
+{
+    (void)context;
+    (void)now;
+    return !interrupted;
+}
+
+/* The first interrupt ends the search, and the best plan so far is printed; the second ends the
+ * program. */
+static void catch_interrupts(void)
+{
+    const struct sigaction once = {.sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGINT, &once, NULL);
+    sigaction(SIGTERM, &once, NULL);
+}
 
 typedef struct work {
     const char *value[OPTIONS];
@@ -78,6 +103,7 @@ static edgeps_err read_settings(work *w, problem_options *po, edgeps_diag *diag)
     if (err)
         return err;
     w->options.seed = (uint64_t)seed;
+    w->options.progress = unless_interrupted;
     w->options.no_polish = w->value[NO_POLISH] != NULL;
     po->max_locals = (size_t)locals;
     return EDGEPS_OK;
@@ -93,6 +119,7 @@ static edgeps_err place(work *w, const char *path, edgeps_diag *diag)
         err = network_json_load(path, diag, &w->net);
     if (!err && (err = problem_make(w->net, &w->job, &po, diag, &w->problem)))
         diag_wrap(diag, err, "%s", path);
+    catch_interrupts();
     if (!err)
         err = place_run(w->value[ALGO], w->problem, &w->options, diag, &w->result);
     w->placed = !err;
@@ -114,6 +141,7 @@ static edgeps_err plan_text(const work *w, char **text)
         .job = &w->job,
         .algorithm = w->value[ALGO],
         .status = w->result.status == PLACE_OPTIMAL ? "optimal" : "feasible",
+        .stopped = place_stop_name(w->result.stopped),
         .seed = w->options.seed,
         .max_locals = w->problem->max_locals,
         .round_s = w->result.cost.round_s,
@@ -192,6 +220,8 @@ static void print_table(const work *w)
     if (r->lower_bound_s > 0)
         printf("lower bound: %.6f s a round, so the plan is proved within %.3f of the best\n",
                r->lower_bound_s, r->cost.round_s / r->lower_bound_s);
+    if (r->stopped)
+        printf("stopped: %s; a longer search may find more\n", place_stop_name(r->stopped));
     printf("why: %s\n", r->reason);
 }
 
@@ -220,6 +250,14 @@ static edgeps_err print(const work *w, edgeps_diag *diag)
     return err;
 }
 
+static void list_algorithms(void)
+{
+    printf("\nalgorithms:\n");
+    for (size_t a = 0; a < place_algorithm_count; a++)
+        printf("  %-22s %s\n", place_algorithms[a].name, place_algorithms[a].summary);
+    printf("  %-22s %s\n", "exec:COMMAND", "a program of your own (docs/problem-file.md)");
+}
+
 int cli_plan(int argc, char **argv)
 {
     work w = {.net = NULL};
@@ -229,6 +267,7 @@ int cli_plan(int argc, char **argv)
     if (!err && w.value[HELP]) {
         options_help("plan NETWORK [OPTIONS]", "places the parameter servers of a training job",
                      table);
+        list_algorithms();
         return 0;
     }
     for (int k = 0; k < OPTIONS; k++)
@@ -238,6 +277,8 @@ int cli_plan(int argc, char **argv)
         err = place(&w, path, &diag);
     if (!err)
         err = print(&w, &diag);
+    if (!err && w.result.stopped == PLACE_STOPPED_CANCELLED)
+        err = diag_fail(&diag, EDGEPS_CANCELLED, "interrupted: this is the best plan so far");
     if (w.placed)
         place_result_free(&w.result);
     problem_free(w.problem);

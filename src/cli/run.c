@@ -55,7 +55,7 @@ static const options_row rows[OPTIONS] = {
     [DATA] = {"data", "DIR", NULL,
               "folder with the four IDX files (default: where ./dev setup puts MNIST)", true},
     [OUT] = {"out", "DIR", "run", "where events, plans, checkpoints and the model go", false},
-    [ALGO] = {"algo", "NAME", "approx", "placement: approx, greedy, random, brute", true},
+    [ALGO] = {"algo", "NAME", "approx", "placement algorithm, as of edgeps plan", true},
     [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", true},
     [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", true},
     [BATCH] = {"batch", "N", "32", "samples of an average worker in a round", true},

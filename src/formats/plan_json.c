@@ -6,9 +6,9 @@
 #include <string.h>
 
 static const char *const plan_keys[] = {
-    "edgeps",     "algo",    "status",        "seed",         "model",  "transfer",
-    "max_locals", "global",  "generation",    "locals",       "parent", "need_bytes",
-    "predicted",  "reasons", "lower_bound_s", "proved_ratio", NULL};
+    "edgeps",     "algo",       "status",  "stopped",       "seed",         "model",
+    "transfer",   "max_locals", "global",  "generation",    "locals",       "parent",
+    "need_bytes", "predicted",  "reasons", "lower_bound_s", "proved_ratio", NULL};
 
 static const char *name_of(const plan_json_facts *f, int32_t node)
 {
@@ -70,6 +70,7 @@ edgeps_err plan_json_text(const plan_json_facts *f, char **text)
     set_text(o, "edgeps", "plan/1");
     set_text(o, "algo", f->algorithm);
     set_text(o, "status", f->status);
+    set_text(o, "stopped", f->stopped);
     if (f->algorithm)
         json_object_set_new(o, "seed", json_integer((json_int_t)f->seed));
     set_text(o, "model", f->job->model);

@@ -18,7 +18,8 @@ typedef struct plan_json_facts {
     const plan *plan;
     const job *job;
     const char *algorithm;
-    const char *status; /* "optimal", "feasible" */
+    const char *status;  /* "optimal", "feasible" */
+    const char *stopped; /* why the search ended early: "deadline", "cancelled" */
     uint64_t seed;
     size_t max_locals;
     double round_s;

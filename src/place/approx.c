@@ -281,6 +281,15 @@ static edgeps_err confirm_least(approx *a, place_candidate *list, size_t solved)
     return err;
 }
 
+/* The best plan and all plans not yet excluded take at least this long. */
+static double least_bound_s(const approx *a, const place_candidate *list, size_t count)
+{
+    double least_s = a->best.round_s;
+    for (size_t c = 0; c < count; c++)
+        least_s = fmin(least_s, list[c].bound_s);
+    return least_s;
+}
+
 static edgeps_err visit_candidates(approx *a, place_result *r)
 {
     place_candidate *list;
@@ -290,6 +299,7 @@ static edgeps_err visit_candidates(approx *a, place_result *r)
         return err;
     err = place_raise_bounds(&a->times, a->watch, list, count);
     for (; !err && c < count && list[c].bound_s < a->best.round_s && a->lp_us < LP_US; c++) {
+        a->watch->now.bound_s = least_bound_s(a, list, count);
         if (!place_watch_go_on(a->watch, (double)c / (double)count))
             break;
         err = solve_global(a, &list[c]);
@@ -298,9 +308,7 @@ static edgeps_err visit_candidates(approx *a, place_result *r)
         err = confirm_least(a, list, c);
     r->globals_solved = c;
     r->globals_pruned = a->gr->count - c;
-    r->lower_bound_s = a->best.round_s;
-    for (size_t l = 0; l < count; l++)
-        r->lower_bound_s = fmin(r->lower_bound_s, list[l].bound_s);
+    r->lower_bound_s = least_bound_s(a, list, count);
     mem_free(list);
     return err;
 }

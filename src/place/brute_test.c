@@ -42,10 +42,10 @@ static void refuses_more_nodes_than_it_can_enumerate(void **state)
     fixture_free(p);
 }
 
-static bool stop_at_once(void *context, double done)
+static bool stop_at_once(void *context, const place_progress *now)
 {
     (void)context;
-    (void)done;
+    (void)now;
     return false;
 }
 

@@ -139,9 +139,9 @@ static void survives_each_allocation_failing(void **state)
     for_each_algorithm(check_allocations);
 }
 
-static bool stop_at_once(void *context, double done)
+static bool stop_at_once(void *context, const place_progress *now)
 {
-    (void)done;
+    (void)now;
     ++*(int *)context;
     return false;
 }
@@ -154,16 +154,69 @@ static void check_stop(const char *name)
     place_result r;
     assert_int_equal(place_run(name, p, &options, NULL, &r), EDGEPS_OK);
     assert_in_range(asked, 1, 10);
-    assert_true(r.stopped);
+    assert_int_equal(r.stopped, PLACE_STOPPED_CANCELLED);
+    assert_int_equal(plan_check(&r.plan, p, NULL), EDGEPS_OK);
+    place_result_free(&r);
+    assert_int_equal(place_run(name, p, &(place_options){.deadline_s = 1e-9}, NULL, &r), EDGEPS_OK);
+    assert_int_equal(r.stopped, PLACE_STOPPED_DEADLINE);
     assert_int_equal(plan_check(&r.plan, p, NULL), EDGEPS_OK);
     place_result_free(&r);
     fixture_free(p);
 }
 
-static void a_stopped_run_still_returns_a_plan(void **state)
+static void a_stopped_run_still_returns_a_plan_and_says_why(void **state)
 {
     (void)state;
     for_each_algorithm(check_stop);
+    assert_null(place_stop_name(PLACE_STOPPED_NOT));
+    assert_string_equal(place_stop_name(PLACE_STOPPED_DEADLINE), "deadline");
+    assert_string_equal(place_stop_name(PLACE_STOPPED_CANCELLED), "cancelled");
+}
+
+typedef struct report {
+    place_progress last;
+    size_t count;
+} report;
+
+/* Phases follow each other, and within one the plan only gets better. */
+static bool keep_report(void *context, const place_progress *now)
+{
+    report *r = context;
+    assert_true(strcmp(now->phase, "search") == 0 || strcmp(now->phase, "polish") == 0 ||
+                strcmp(now->phase, "bound") == 0);
+    assert_true(now->done_fraction >= 0 && now->done_fraction <= 1);
+    assert_true(now->best_s > 0 && now->bound_s >= 0);
+    assert_true(now->bound_s <= now->best_s * (1 + 1e-9));
+    if (r->count && strcmp(r->last.phase, now->phase) == 0)
+        assert_true(now->best_s <= r->last.best_s);
+    r->last = *now;
+    r->count++;
+    return true;
+}
+
+static void check_reports(const char *name)
+{
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        report last = {.count = 0};
+        problem *p = fixture_problem(seed, fixture_any_kind(seed, 7));
+        place_options options = {.seed = seed, .progress = keep_report, .context = &last};
+        place_result r;
+        assert_int_equal(place_run(name, p, &options, NULL, &r), EDGEPS_OK);
+        if (r.status != PLACE_INFEASIBLE) {
+            assert_in_range(last.count, 1, 1000000000);
+            assert_true(r.cost.round_s <= last.last.best_s * (1 + 1e-9));
+            assert_true(r.lower_bound_s >= last.last.bound_s * (1 - 1e-9));
+            assert_int_equal(r.stopped, PLACE_STOPPED_NOT);
+        }
+        place_result_free(&r);
+        fixture_free(p);
+    }
+}
+
+static void what_progress_reports_agrees_with_the_result(void **state)
+{
+    (void)state;
+    for_each_algorithm(check_reports);
 }
 
 int main(void)
@@ -173,7 +226,8 @@ int main(void)
         cmocka_unit_test(the_same_seed_gives_the_same_plan),
         cmocka_unit_test(a_slower_world_gives_the_same_plan_in_proportion),
         cmocka_unit_test(survives_each_allocation_failing),
-        cmocka_unit_test(a_stopped_run_still_returns_a_plan),
+        cmocka_unit_test(a_stopped_run_still_returns_a_plan_and_says_why),
+        cmocka_unit_test(what_progress_reports_agrees_with_the_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
 #include "place/place_int.h"
 
-#include "base/clock.h"
 #include "base/filter.h"
 #include "base/mem.h"
 #include "formats/plan_json.h"
@@ -29,7 +28,7 @@ static edgeps_err ask(const char *command, const problem *p, const place_options
     if (!err)
         err = filter_run(command, text, &limits, diag, answer);
     mem_free(text);
-    if (err == EDGEPS_CANCELLED && w.end_ns && clock_now_ns() >= w.end_ns)
+    if (err == EDGEPS_CANCELLED && w.stopped == PLACE_STOPPED_DEADLINE)
         err = diag_fail(diag, EDGEPS_IO, "the command gave no plan within the deadline of %g s",
                         options->deadline_s);
     return err;

@@ -96,9 +96,9 @@ static void each_failure_of_a_command_is_one_line(void **state)
     fixture_free(p);
 }
 
-static bool stop(void *context, double done)
+static bool stop(void *context, const place_progress *now)
 {
-    (void)done;
+    (void)now;
     return ++*(int *)context < 3;
 }
 

@@ -217,6 +217,7 @@ static edgeps_err run(const place_ground *gr, place_watch *w, place_result *r, p
     edgeps_err err = place_times_make(gr, &t);
     if (!err)
         err = greedy_make(gr, &s);
+    s.best.watch = w;
     if (!err)
         err = search(&s, &t, w, r, found);
     if (!err)
@@ -233,6 +234,7 @@ edgeps_err place_best_start(place_best *b, const place_ground *gr, const place_o
 {
     double round_s;
     place_result first = {.plan.global = PLAN_NONE};
+    b->watch = w;
     edgeps_err err = run(gr, w, &first, found);
     if (!err && *found == PLACE_FOUND) {
         err = cost_round_s(gr->p, &first.plan, &round_s);

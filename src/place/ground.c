@@ -8,7 +8,7 @@
 
 place_watch place_watch_start(const place_options *options)
 {
-    place_watch w = {.options = options};
+    place_watch w = {.options = options, .now = {.phase = "search", .best_s = INFINITY}};
     if (options->deadline_s > 0)
         w.end_ns = clock_now_ns() + (int64_t)(options->deadline_s * CLOCK_NS_PER_S);
     return w;
@@ -17,11 +17,19 @@ place_watch place_watch_start(const place_options *options)
 bool place_watch_go_on(place_watch *w, double done_fraction)
 {
     const place_options *o = w->options;
+    if (w->stopped)
+        return false;
+    w->now.done_fraction = done_fraction;
     if (w->end_ns && clock_now_ns() >= w->end_ns)
-        w->stopped = true;
-    if (!w->stopped && o->progress && !o->progress(o->context, done_fraction))
-        w->stopped = true;
+        w->stopped = PLACE_STOPPED_DEADLINE;
+    else if (o->progress && !o->progress(o->context, &w->now))
+        w->stopped = PLACE_STOPPED_CANCELLED;
     return !w->stopped;
+}
+
+void place_watch_best(place_watch *w, double round_s)
+{
+    w->now.best_s = fmin(w->now.best_s, round_s);
 }
 
 /* The largest m <= most with need(m) <= bytes; needs grow with m. */
@@ -132,6 +140,8 @@ edgeps_err place_best_offer(place_best *b, const plan *pl, double *round_s)
     }
     if (exact_s < b->round_s) {
         b->round_s = exact_s;
+        if (b->watch)
+            place_watch_best(b->watch, exact_s);
         b->plan.global = pl->global;
         memcpy(b->plan.parent, pl->parent, pl->count * sizeof *pl->parent);
     }

@@ -61,6 +61,7 @@ static edgeps_err polish_result(const place_ground *gr, const place_options *o, 
 {
     double round_s;
     edgeps_err err = cost_round_s(gr->p, &r->plan, &round_s);
+    w->now = (place_progress){"polish", 0, round_s, r->lower_bound_s};
     if (!err)
         err = place_polish(gr, o, w, 0, &r->plan, &round_s);
     return err;
@@ -72,6 +73,7 @@ static edgeps_err fill_bound(const place_ground *gr, place_watch *w, place_resul
     place_candidate *list = NULL;
     size_t count = 0;
     edgeps_err err = place_times_make(gr, &t);
+    w->now.phase = "bound";
     if (err)
         return err;
     err = place_candidates(&t, &list, &count);
@@ -170,7 +172,8 @@ static edgeps_err finish(const place_ground *gr, const place_options *o, place_w
     if (err)
         return err;
     r->plan.generation = 1;
-    r->stopped |= w->stopped;
+    if (!r->stopped)
+        r->stopped = w->stopped;
     r->lower_bound_s = fmin(r->lower_bound_s, r->cost.round_s);
     if (r->lower_bound_s >= r->cost.round_s * (1 - PROOF_TOLERANCE))
         r->status = PLACE_OPTIMAL;
@@ -206,6 +209,13 @@ edgeps_err place_run(const char *name, const problem *p, const place_options *op
     if (err == EDGEPS_NOMEM)
         diag_fail(diag, err, "no memory to place the servers of %zu nodes", p->count);
     return err;
+}
+
+const char *place_stop_name(place_stop stopped)
+{
+    return stopped == PLACE_STOPPED_DEADLINE    ? "deadline"
+           : stopped == PLACE_STOPPED_CANCELLED ? "cancelled"
+                                                : NULL;
 }
 
 void place_result_free(place_result *r) { plan_free(&r->plan); }

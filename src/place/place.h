@@ -1,7 +1,8 @@
 /* Placement: problem in, plan out. One table of algorithms, one signature, one judge (cost).
  *
  * Every algorithm is deterministic for a seed, honours the deadline, asks `progress` now and then
- * whether to go on, and never returns a plan that plan_check refuses.
+ * whether to go on, and never returns a plan that plan_check refuses. Nothing is shared between
+ * runs: any number of threads may place at the same time, also the same problem.
  */
 #ifndef EDGEPS_PLACE_PLACE_H
 #define EDGEPS_PLACE_PLACE_H
@@ -15,13 +16,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How far a run has come. */
+typedef struct place_progress {
+    const char *phase;    /* "search", "polish", "bound" */
+    double done_fraction; /* of the phase, about */
+    double best_s;        /* round time of the best plan so far; INFINITY: none yet */
+    double bound_s;       /* proved so far for every plan of the problem; 0: none yet */
+} place_progress;
+
 typedef struct place_options {
     uint64_t seed;
-    double deadline_s;                                     /* 0: none */
-    bool no_polish;                                        /* leave the local search out */
-    bool (*progress)(void *context, double done_fraction); /* NULL: none; false: stop */
+    double deadline_s; /* 0: none */
+    bool no_polish;    /* leave the local search out */
+    /* Called now and then by the thread that runs the algorithm; false: stop with the best plan so
+     * far. NULL: none. */
+    bool (*progress)(void *context, const place_progress *now);
     void *context;
 } place_options;
+
+typedef enum place_stop {
+    PLACE_STOPPED_NOT,       /* the algorithm was done */
+    PLACE_STOPPED_DEADLINE,  /* it stopped at the deadline ... */
+    PLACE_STOPPED_CANCELLED, /* ... or because `progress` said so */
+} place_stop;
 
 typedef enum place_status {
     PLACE_OPTIMAL,   /* proved: nothing is better than the plan */
@@ -37,7 +54,7 @@ typedef struct place_result {
     double lower_bound_s;  /* proved for every plan of the problem; 0 where none is known */
     size_t globals_solved; /* candidate global servers searched ... */
     size_t globals_pruned; /* ... and excluded by their bound or for lack of storage */
-    bool stopped;          /* by deadline or progress, before the algorithm was done */
+    place_stop stopped;    /* why the search ended before it was done */
     char reason[256];      /* why this global server; or which constraint binds */
 } place_result;
 
@@ -59,6 +76,9 @@ extern const size_t place_algorithm_count;
  * the plan: 1. */
 edgeps_err place_run(const char *name, const problem *p, const place_options *options,
                      edgeps_diag *diag, place_result *out);
+
+/* "deadline", "cancelled"; NULL for PLACE_STOPPED_NOT. */
+const char *place_stop_name(place_stop stopped);
 
 void place_result_free(place_result *r);
 

@@ -16,13 +16,17 @@
 typedef struct place_watch {
     const place_options *options;
     int64_t end_ns; /* 0: no deadline */
-    bool stopped;
+    place_stop stopped;
+    place_progress now;
 } place_watch;
 
 place_watch place_watch_start(const place_options *options);
 
 /* False once the deadline has passed or `progress` has said stop. */
 bool place_watch_go_on(place_watch *w, double done_fraction);
+
+/* A plan of this round time is known. */
+void place_watch_best(place_watch *w, double round_s);
 
 /* ---- constraints that do not depend on time ---- */
 
@@ -274,8 +278,9 @@ edgeps_err place_polish(const place_ground *gr, const place_options *options, pl
 typedef struct place_best {
     const problem *p;
     plan plan;
-    double round_s;  /* INFINITY: none yet */
-    double *scratch; /* for cost_bound_s */
+    double round_s;     /* INFINITY: none yet */
+    double *scratch;    /* for cost_bound_s */
+    place_watch *watch; /* is told of better plans; may be NULL */
 } place_best;
 
 edgeps_err place_best_make(const problem *p, place_best *out);

@@ -179,6 +179,7 @@ static void remember_best(polish *s)
     if (s->now_s >= s->best_s)
         return;
     s->best_s = s->now_s;
+    place_watch_best(s->watch, s->best_s);
     s->best->global = now->global;
     memcpy(s->best->parent, now->parent, now->count * sizeof *now->parent);
 }

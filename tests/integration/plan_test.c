@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,25 @@ static void an_outside_algorithm_is_a_command_away(void **state)
             "exec:exit 3 found no plan");
 }
 
+/* The outside algorithm interrupts its caller, like Ctrl-C. */
+static void an_interrupt_ends_the_search_and_what_it_started(void **state)
+{
+    (void)state;
+    refuses(
+        (const char *const[]){"plan", six, "--algo", "exec:kill -INT $PPID; exec sleep 1000", NULL},
+        130, "the command was told to stop");
+    command c;
+    const char *const slow[] = {"plan", twenty, "--json", "--algo", "approx", NULL};
+    command_start(&c, slow);
+    kill(c.pid, SIGINT);
+    command_finish(&c);
+    /* Unless the signal came before all else, or after the search. */
+    if (c.status == 130 && c.length) {
+        assert_non_null(strstr(c.text, "\"stopped\": \"cancelled\""));
+        assert_non_null(strstr(c.text, "edgeps plan: interrupted: this is the best plan so far"));
+    }
+}
+
 static void help_is_there_for_everything(void **state)
 {
     (void)state;
@@ -267,6 +287,7 @@ int main(void)
         UNIT(an_infeasible_problem_names_what_binds),
         UNIT(bad_usage_is_refused_with_the_option),
         UNIT(an_outside_algorithm_is_a_command_away),
+        UNIT(an_interrupt_ends_the_search_and_what_it_started),
         UNIT(help_is_there_for_everything),
         UNIT(the_same_seed_gives_the_same_plan),
         UNIT(json_has_the_promised_keys),
