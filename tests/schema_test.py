@@ -67,6 +67,10 @@ for path in examples:
     refuses(problems, problem, lambda p: p["nodes"][0].pop("site"))
     refuses(problems, problem, lambda p: p["nodes"][0].update(up_bytes_per_s=None))
     assert [node["name"] for node in problem["nodes"]] == [n["name"] for n in network["nodes"]]
+for kind in ("two-tier", "thesis"):
+    text = subprocess.run([edgeps, "topo", "generate", "--kind", kind, "--nodes", "20", "--epochs", "3"],
+                          check=True, capture_output=True).stdout
+    networks.validate(json.loads(text))
 with open(f"{source}/tests/report/events.jsonl", encoding="utf-8") as file:
     for line in file:
         events.validate(json.loads(line))

@@ -6,6 +6,7 @@
 int cli_plan(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_report(int argc, char **argv);
+int cli_topo(int argc, char **argv);
 int cli_agent(int argc, char **argv);
 
 #endif

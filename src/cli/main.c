@@ -11,6 +11,7 @@ static const struct {
     {"plan", cli_plan, "place the parameter servers of a job in a network"},
     {"run", cli_run, "train through placed servers, one process per node"},
     {"report", cli_report, "print what happened in a run, and what it came to"},
+    {"topo", cli_topo, "generate networks"},
     {"agent", cli_agent, "host the roles of one node (started by run)"},
 };
 

@@ -13,7 +13,7 @@ edgeps_err options_read(options_table table, int argc, char **argv, const char *
 {
     assert(table.count < OPTIONS_MOST);
     struct option known[OPTIONS_MOST + 1] = {{0}};
-    int found, help = '?';
+    int found, help = '?', out = 0;
     for (size_t k = 0; k < table.count; k++) {
         const options_row *row = &table.rows[k];
         known[k] = (struct option){.name = row->name,
@@ -21,15 +21,19 @@ edgeps_err options_read(options_table table, int argc, char **argv, const char *
                                    .val = (int)k + 256};
         if (strcmp(row->name, "help") == 0)
             help = known[k].val;
+        if (strcmp(row->name, "out") == 0)
+            out = known[k].val;
     }
     opterr = 0;
     optind = 1;
-    while ((found = getopt_long(argc, argv, ":h", known, NULL)) != -1) {
+    while ((found = getopt_long(argc, argv, out ? ":ho:" : ":h", known, NULL)) != -1) {
         const char *given = argv[optind - 1];
         if (found == ':')
             return diag_fail(diag, EDGEPS_USAGE, "%s: needs a value; see --help", given);
         if (found == 'h')
             found = help;
+        if (found == 'o')
+            found = out;
         if (found < 256)
             return diag_fail(diag, EDGEPS_USAGE, "%s: no such option; see --help", given);
         values[found - 256] = optarg ? optarg : "";

@@ -1,0 +1,75 @@
+#include "cli/topo.h"
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "formats/network_json.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    edgeps_err (*run)(int argc, char **argv, edgeps_diag *diag);
+    void (*help)(void);
+    const char *text;
+} commands[] = {
+    {"generate", topo_generate, topo_generate_help, "draw a network at random"},
+};
+
+edgeps_err topo_write(const char *text, const char *path, edgeps_diag *diag)
+{
+    FILE *file = path ? fopen(path, "we") : stdout;
+    bool good = file && fputs(text, file) >= 0 && fputc('\n', file) != EOF;
+    if (good && fflush(file))
+        good = false;
+    if (path && file && fclose(file))
+        good = false;
+    return good ? EDGEPS_OK
+                : diag_fail(diag, EDGEPS_IO, "%s cannot be written: %s",
+                            path ? path : "standard output", strerror(errno));
+}
+
+edgeps_err topo_write_network(const network *net, const char *path, edgeps_diag *diag)
+{
+    char *text = NULL;
+    if (network_json_text(net, &text))
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for the network's text");
+    edgeps_err err = topo_write(text, path, diag);
+    mem_free(text);
+    return err;
+}
+
+static int help(void)
+{
+    printf("usage: edgeps topo COMMAND [ARGUMENTS]\n\n");
+    for (size_t k = 0; k < sizeof commands / sizeof *commands; k++)
+        printf("  %-8s %s\n", commands[k].name, commands[k].text);
+    for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
+        putchar('\n');
+        commands[k].help();
+    }
+    return 0;
+}
+
+int cli_topo(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "edgeps topo: no command given; see edgeps topo --help\n");
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return help();
+    for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
+        if (strcmp(argv[1], commands[k].name) != 0)
+            continue;
+        edgeps_diag diag = {.text = ""};
+        edgeps_err err = commands[k].run(argc - 1, argv + 1, &diag);
+        if (err)
+            fprintf(stderr, "edgeps topo %s: %s\n", argv[1], diag.text);
+        return err_exit_status(err);
+    }
+    fprintf(stderr, "edgeps topo: '%s' is no command; see edgeps topo --help\n", argv[1]);
+    return 2;
+}

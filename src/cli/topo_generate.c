@@ -1,0 +1,126 @@
+#include "cli/options.h"
+#include "cli/topo.h"
+#include "formats/quantity.h"
+#include "network/generate.h"
+
+enum {
+    KIND,
+    NODES,
+    SEED,
+    SITES,
+    SPREAD,
+    RATE,
+    WAN_RATE,
+    COMPUTE,
+    FREE,
+    EPOCHS,
+    OUT,
+    HELP,
+    OPTIONS
+};
+
+static const options_row rows[OPTIONS] = {
+    [KIND] = {"kind", "KIND", NULL, "two-tier or thesis", false},
+    [NODES] = {"nodes", "N", NULL, "number of nodes", false},
+    [SEED] = {"seed", "N", "1", "the same seed gives the same network", false},
+    [SITES] = {"sites", "N", NULL, "two-tier: where nodes stand (default sqrt of nodes)", false},
+    [SPREAD] = {"spread", "X", NULL, "largest over smallest of each value (default 10)", false},
+    [RATE] = {"rate", "RATE", NULL,
+              "middle of down rates (default 1 Gbit/s in two-tier, else 100 Mbit/s)", false},
+    [WAN_RATE] = {"wan-rate", "RATE", NULL,
+                  "two-tier: middle of sites' down rates (default 50 Mbit/s)", false},
+    [COMPUTE] = {"compute", "SPEED", NULL, "middle of speeds (default 1000 samples/s)", false},
+    [FREE] = {"free", "SIZE", NULL, "middle of free storage (default 8 MiB)", false},
+    [EPOCHS] = {"epochs", "N", NULL,
+                "draw free storage anew up to this epoch (default 5 in thesis, else 1)", false},
+    [OUT] = {"out", "FILE", NULL, "write there (-o) instead of printing", false},
+    [HELP] = {"help", NULL, NULL, "this text", false},
+};
+
+static const options_table table = {rows, OPTIONS};
+
+void topo_generate_help(void)
+{
+    options_help("topo generate --kind KIND --nodes N [OPTIONS]", "draws a network at random",
+                 table);
+}
+
+static edgeps_err read_whole(const char *const *value, int row, int64_t most, edgeps_diag *diag,
+                             int64_t *out)
+{
+    return value[row] ? options_whole(rows[row].name, value[row], 1, most, diag, out) : EDGEPS_OK;
+}
+
+static edgeps_err read_quantity(const char *const *value, int row, quantity_kind kind,
+                                edgeps_diag *diag, double *out)
+{
+    if (!value[row] || !quantity_parse(kind, value[row], diag, out))
+        return EDGEPS_OK;
+    return diag_wrap(diag, EDGEPS_USAGE, "--%s", rows[row].name);
+}
+
+static edgeps_err read_base(const char *const *value, edgeps_diag *diag, generate_options *o)
+{
+    int kind;
+    int64_t nodes, seed;
+    for (int k = KIND; k <= NODES; k++)
+        if (!value[k])
+            return diag_fail(diag, EDGEPS_USAGE, "--%s: is missing; see --help", rows[k].name);
+    edgeps_err err = options_choice("kind", value[KIND], generate_kind_names, diag, &kind);
+    if (!err)
+        err = options_whole("nodes", value[NODES], 1, NETWORK_MAX_NODES, diag, &nodes);
+    if (!err)
+        err = options_whole("seed", value[SEED] ? value[SEED] : rows[SEED].fallback, 0, INT64_MAX,
+                            diag, &seed);
+    if (!err)
+        *o = generate_defaults((generate_kind)kind, (size_t)nodes, (uint64_t)seed);
+    return err;
+}
+
+static edgeps_err read_options(const char *const *value, edgeps_diag *diag, generate_options *o)
+{
+    edgeps_err err = read_base(value, diag, o);
+    if (err)
+        return err;
+    int64_t sites = 0, epochs = o->epochs;
+    double free_bytes = (double)o->free_bytes;
+    err = read_whole(value, SITES, NETWORK_MAX_SITES, diag, &sites);
+    if (!err)
+        err = read_whole(value, EPOCHS, GENERATE_MAX_EVENTS, diag, &epochs);
+    if (!err && value[SPREAD])
+        err = options_real("spread", value[SPREAD], 1, GENERATE_MAX_SPREAD, diag, &o->spread);
+    if (!err)
+        err = read_quantity(value, RATE, QUANTITY_RATE, diag, &o->rate_bytes_per_s);
+    if (!err)
+        err = read_quantity(value, WAN_RATE, QUANTITY_RATE, diag, &o->wan_bytes_per_s);
+    if (!err)
+        err = read_quantity(value, COMPUTE, QUANTITY_SPEED, diag, &o->compute_samples_per_s);
+    if (!err)
+        err = read_quantity(value, FREE, QUANTITY_SIZE, diag, &free_bytes);
+    o->sites = (size_t)sites;
+    o->epochs = (int)epochs;
+    o->free_bytes = (int64_t)free_bytes;
+    return err;
+}
+
+edgeps_err topo_generate(int argc, char **argv, edgeps_diag *diag)
+{
+    const char *value[OPTIONS] = {NULL}, *operand;
+    generate_options o;
+    network *net = NULL;
+    edgeps_err err = options_read(table, argc, argv, value, &operand, diag);
+    if (!err && value[HELP]) {
+        topo_generate_help();
+        return EDGEPS_OK;
+    }
+    if (!err && operand)
+        err = diag_fail(diag, EDGEPS_USAGE, "'%s': is no option; see --help", operand);
+    if (!err)
+        err = read_options(value, diag, &o);
+    if (!err)
+        err = generate_network(&o, diag, &net);
+    if (!err)
+        err = topo_write_network(net, value[OUT], diag);
+    network_free(net);
+    return err;
+}
