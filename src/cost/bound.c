@@ -247,6 +247,44 @@ static bundle lone(times ready, double tail_s)
     return b;
 }
 
+/* What one node's links carry in a round. */
+typedef struct node_load {
+    load up;
+    load down;
+} node_load;
+
+static node_load load_of(const groups *g, size_t v, times summed, const bundle *pushes,
+                         const bundle *pulls)
+{
+    size_t global = (size_t)g->pl->global;
+    node_load l = {{INFINITY, INFINITY, 0}, {INFINITY, INFINITY, 0}};
+    int32_t parent = g->pl->parent[v];
+    if (parent != PLAN_NONE && (size_t)parent != v) {
+        double compute_s = g->p->nodes[v].compute_s;
+        bundle push = lone((times){compute_s, compute_s}, INFINITY);
+        bundle pull = lone(cross(g, summed, global, (size_t)parent), latency(g, (size_t)parent, v));
+        add_load(&l.up, &push, false);
+        add_load(&l.down, &pull, true);
+    }
+    if (g->head[v] >= 0) {
+        bundle gathered = worker_pushes(g, v);
+        bundle spread = worker_pulls(g, v, cross(g, summed, global, v));
+        add_load(&l.down, &gathered, false);
+        add_load(&l.up, &spread, true);
+    }
+    if (g->head[v] >= 0 && v != global) {
+        bundle push = lone((times){g->first_s[v], g->all_s[v]}, INFINITY);
+        bundle pull = lone(summed, latency(g, global, v) + rest_s(g, v));
+        add_load(&l.up, &push, false);
+        add_load(&l.down, &pull, true);
+    }
+    if (v == global) {
+        add_load(&l.down, pushes, false);
+        add_load(&l.up, pulls, true);
+    }
+    return l;
+}
+
 static double load_end_s(const groups *g, const load *l, double rate)
 {
     if (l->count == 0 || l->tail_s == INFINITY)
@@ -254,41 +292,32 @@ static double load_end_s(const groups *g, const load *l, double rate)
     return l->start_s + l->count * g->a.all_bytes / rate + l->tail_s;
 }
 
-/* The round cannot end before either link of node `v` has carried all that must cross it. */
-static double bound_node_s(const groups *g, size_t v, times summed, const bundle *pushes,
-                           const bundle *pulls)
+/* The load of a link from all shards. The last byte that leaves may be a push only where a shard
+ * sends no pulls through the link; then nothing is known of what follows. */
+typedef struct set_load {
+    double *start_s; /* (count) earliest start */
+    double *tail_s;  /* (count) shortest tail */
+    double *bytes;   /* (count) */
+} set_load;
+
+static void add_set_load(const groups *g, const set_load *sum, size_t v, const load *l)
 {
-    size_t global = (size_t)g->pl->global;
-    load up = {INFINITY, INFINITY, 0}, down = up;
-    int32_t parent = g->pl->parent[v];
-    if (parent != PLAN_NONE && (size_t)parent != v) {
-        double compute_s = g->p->nodes[v].compute_s;
-        bundle push = lone((times){compute_s, compute_s}, INFINITY);
-        bundle pull = lone(cross(g, summed, global, (size_t)parent), latency(g, (size_t)parent, v));
-        add_load(&up, &push, false);
-        add_load(&down, &pull, true);
-    }
-    if (g->head[v] >= 0) {
-        bundle gathered = worker_pushes(g, v);
-        bundle spread = worker_pulls(g, v, cross(g, summed, global, v));
-        add_load(&down, &gathered, false);
-        add_load(&up, &spread, true);
-    }
-    if (g->head[v] >= 0 && v != global) {
-        bundle push = lone((times){g->first_s[v], g->all_s[v]}, INFINITY);
-        bundle pull = lone(summed, latency(g, global, v) + rest_s(g, v));
-        add_load(&up, &push, false);
-        add_load(&down, &pull, true);
-    }
-    if (v == global) {
-        add_load(&down, pushes, false);
-        add_load(&up, pulls, true);
-    }
-    return fmax(load_end_s(g, &up, g->p->nodes[v].up_bytes_per_s),
-                load_end_s(g, &down, g->p->nodes[v].down_bytes_per_s));
+    if (l->count == 0)
+        return;
+    sum->start_s[v] = fmin(sum->start_s[v], l->start_s);
+    sum->tail_s[v] = fmin(sum->tail_s[v], l->tail_s < INFINITY ? l->tail_s : 0);
+    sum->bytes[v] += l->count * g->a.all_bytes;
 }
 
-double cost_bound_s(const problem *p, const plan *pl, double *scratch)
+static double set_load_end_s(const set_load *sum, size_t v, double rate)
+{
+    return sum->bytes[v] > 0 ? sum->start_s[v] + sum->bytes[v] / rate + sum->tail_s[v] : 0;
+}
+
+/* The bound of one plan; adds what it puts on the links to `up` and `down`, where these are not
+ * NULL. */
+static double bound_plan_s(const problem *p, const plan *pl, double *scratch, const set_load *up,
+                           const set_load *down)
 {
     size_t n = p->count, global = (size_t)pl->global;
     groups g = {p, pl, amounts_of(&p->job), scratch, scratch + n, scratch + 2 * n, scratch + 3 * n};
@@ -303,7 +332,40 @@ double cost_bound_s(const problem *p, const plan *pl, double *scratch)
     for (size_t v = 0; v < n; v++) {
         if (g.head[v] >= 0)
             round_s = fmax(round_s, bound_group_s(&g, v, cross(&g, summed, global, v)));
-        round_s = fmax(round_s, bound_node_s(&g, v, summed, &pushes, &pulls));
+        node_load l = load_of(&g, v, summed, &pushes, &pulls);
+        round_s = fmax(round_s, load_end_s(&g, &l.up, p->nodes[v].up_bytes_per_s));
+        round_s = fmax(round_s, load_end_s(&g, &l.down, p->nodes[v].down_bytes_per_s));
+        if (up)
+            add_set_load(&g, up, v, &l.up);
+        if (down)
+            add_set_load(&g, down, v, &l.down);
+    }
+    return round_s;
+}
+
+double cost_bound_s(const problem *p, const plan *pl, double *scratch)
+{
+    return bound_plan_s(p, pl, scratch, NULL, NULL);
+}
+
+double cost_set_bound_s(const problem *p, const plan_set *set, double *scratch)
+{
+    size_t n = p->count;
+    double *next = scratch + 4 * n;
+    set_load up = {next, next + n, next + 2 * n};
+    set_load down = {next + 3 * n, next + 4 * n, next + 5 * n};
+    double round_s = 0;
+    for (size_t v = 0; v < n; v++) {
+        up.start_s[v] = up.tail_s[v] = down.start_s[v] = down.tail_s[v] = INFINITY;
+        up.bytes[v] = down.bytes[v] = 0;
+    }
+    for (size_t s = 0; s < set->count; s++) {
+        problem part = problem_shard(p, s, set->count);
+        round_s = fmax(round_s, bound_plan_s(&part, &set->shards[s], scratch, &up, &down));
+    }
+    for (size_t v = 0; v < n; v++) {
+        round_s = fmax(round_s, set_load_end_s(&up, v, p->nodes[v].up_bytes_per_s));
+        round_s = fmax(round_s, set_load_end_s(&down, v, p->nodes[v].down_bytes_per_s));
     }
     return round_s;
 }

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "plan/plan_set.h"
 #include "problem/problem.h"
 
 /* Where the time of the last worker's last chunk went: seconds along the critical path of the
@@ -68,9 +69,20 @@ edgeps_err cost_round_s(const problem *p, const plan *pl, double *round_s);
 /* The same with phases and bottleneck (re-evaluates the round a few times). */
 edgeps_err cost_evaluate(const problem *p, const plan *pl, cost_result *out);
 
+/* The same for a sharded plan: the trees of all shards in one round, on the same links. A worker
+ * computes once and then pushes to its servers of all shards at the same time; the round ends when
+ * the last worker has the last chunk of the last shard. A set of one plan is that plan. */
+edgeps_err cost_set_round_s(const problem *p, const plan_set *set, double *round_s);
+edgeps_err cost_set_evaluate(const problem *p, const plan_set *set, cost_result *out);
+
 /* A proved lower bound of cost_round_s for this plan, in O(nodes) time and without allocation
  * beyond `scratch` (4 x count doubles): busiest links, longest paths. For pruning and as a fast
  * surrogate. */
 double cost_bound_s(const problem *p, const plan *pl, double *scratch);
+
+/* A proved lower bound of cost_set_round_s: the bound of each shard's plan alone, and what each
+ * node's links must carry for all of them. `scratch`: COST_SET_SCRATCH x count doubles. */
+#define COST_SET_SCRATCH 10
+double cost_set_bound_s(const problem *p, const plan_set *set, double *scratch);
 
 #endif

@@ -53,11 +53,12 @@ static size_t last_child(const round_trace *trace, size_t first, size_t last, si
     return latest;
 }
 
-/* The same for the additions of server `s`, whose children are connections first..last-1; returns
- * the child waited for in `*child`. */
-static double sum_phase_s(const round_trace *trace, size_t s, size_t first, size_t last,
-                          position *at, size_t *child)
+/* The same for the additions of server `s`; the child waited for in `*child`. */
+static double sum_phase_s(const tree *t, const round_trace *trace, size_t s, position *at,
+                          size_t *child)
 {
+    size_t first, last;
+    tree_children(t, s, &first, &last);
     const double *start_s = trace->sum_start_s + s * trace->chunks;
     double end_s = at->at_s;
     *child = last_child(trace, first, last, at->chunk);
@@ -73,24 +74,21 @@ static double sum_phase_s(const round_trace *trace, size_t s, size_t first, size
 /* Reads the critical path back from the last worker's last chunk. */
 static void read_phases(const tree *t, const round_trace *trace, double round_s, double *phase_s)
 {
-    position at = {trace->chunks - 1, round_s};
-    size_t child, at_global = t->locals;
-    size_t worker = trace->last_worker, l = t->worker_local[worker];
+    size_t worker = trace->last_worker, l = t->worker_local[worker], shard = t->local_shard[l];
+    size_t child, at_global = t->locals + shard;
     size_t pull_local = tree_connection(t, TREE_PULL_LOCAL, l);
-    size_t push_global = tree_connection(t, TREE_PUSH_GLOBAL, 0);
+    position at = {(size_t)job_chunk_count(&t->shard_job[shard]) - 1, round_s};
 
     phase_s[COST_PULL_WORKER] =
         connection_phase_s(trace, tree_connection(t, TREE_PULL_WORKER, worker),
                            trace->arrive_s + pull_local * trace->chunks, &at);
     phase_s[COST_PULL_LOCAL] =
         connection_phase_s(trace, pull_local, trace->sum_end_s + at_global * trace->chunks, &at);
-    phase_s[COST_SUM_GLOBAL] =
-        sum_phase_s(trace, at_global, push_global, push_global + t->locals, &at, &child);
-    l = child - push_global;
+    phase_s[COST_SUM_GLOBAL] = sum_phase_s(t, trace, at_global, &at, &child);
+    l = child - tree_connection(t, TREE_PUSH_GLOBAL, 0);
     phase_s[COST_PUSH_GLOBAL] =
         connection_phase_s(trace, child, trace->sum_end_s + l * trace->chunks, &at);
-    phase_s[COST_SUM_LOCAL] =
-        sum_phase_s(trace, l, t->local_first[l], t->local_first[l + 1], &at, &child);
+    phase_s[COST_SUM_LOCAL] = sum_phase_s(t, trace, l, &at, &child);
     phase_s[COST_PUSH_LOCAL] = connection_phase_s(trace, child, NULL, &at);
     phase_s[COST_COMPUTE] = at.at_s;
 }
@@ -115,7 +113,6 @@ static void add_candidate(candidates *list, cost_resource resource, uint32_t nod
 static void add_nodes(const problem *p, const tree *t, const double *up_bytes,
                       const double *down_bytes, candidates *list)
 {
-    double payload_bytes = (double)job_parameter_bytes(&p->job);
     for (uint32_t i = 0; i < p->count; i++) {
         add_candidate(list, COST_UP, i, PLAN_NONE, up_bytes[i] / p->nodes[i].up_bytes_per_s);
         add_candidate(list, COST_DOWN, i, PLAN_NONE, down_bytes[i] / p->nodes[i].down_bytes_per_s);
@@ -124,19 +121,19 @@ static void add_nodes(const problem *p, const tree *t, const double *up_bytes,
         uint32_t i = t->worker_node[w];
         add_candidate(list, COST_WORK, i, PLAN_NONE, p->nodes[i].compute_s);
     }
-    for (size_t s = 0; s <= t->locals; s++) {
-        bool local = s < t->locals;
-        uint32_t node = local ? t->local_node[s] : t->global;
-        double children = local ? t->local_first[s + 1] - t->local_first[s] : (double)t->locals;
+    for (size_t s = 0; s < tree_server_count(t); s++) {
+        uint32_t node = tree_server_node(t, s);
+        double payload_bytes = (double)job_parameter_bytes(&t->shard_job[tree_server_shard(t, s)]);
+        size_t first, last;
+        tree_children(t, s, &first, &last);
         add_candidate(list, COST_SUMMING, node, PLAN_NONE,
-                      children * payload_bytes / p->nodes[node].sum_bytes_per_s);
+                      (double)(last - first) * payload_bytes / p->nodes[node].sum_bytes_per_s);
     }
 }
 
 /* Every resource that the plan uses, with its load. `bytes` holds 2 x count zeros. */
 static void list_candidates(const problem *p, const tree *t, double *bytes, candidates *list)
 {
-    double wire_bytes = (double)job_wire_bytes(&p->job);
     for (size_t id = 0; id < tree_connection_count(t); id++) {
         tree_stage stage;
         size_t member;
@@ -144,6 +141,8 @@ static void list_candidates(const problem *p, const tree *t, double *bytes, cand
         tree_ends(t, id, &stage, &member, &from, &to);
         if (from == to)
             continue;
+        size_t shard = tree_connection_shard(t, stage, member);
+        double wire_bytes = (double)job_wire_bytes(&t->shard_job[shard]);
         bytes[from] += wire_bytes;
         bytes[p->count + to] += wire_bytes;
         add_candidate(list, COST_PAIR, from, (int32_t)to,
@@ -227,7 +226,7 @@ static edgeps_err name_bottleneck(const problem *p, const tree *t, cost_result *
     candidates list = {0};
     double *bytes = mem_alloc(2 * p->count, sizeof *bytes);
     /* At most two of each node's links, two of each connection, one of each worker and server. */
-    size_t most = 2 * p->count + 2 * tree_connection_count(t) + t->workers + t->locals + 1;
+    size_t most = 2 * p->count + 2 * tree_connection_count(t) + t->workers + tree_server_count(t);
     list.items = mem_alloc(most, sizeof *list.items);
     if (!bytes || !list.items)
         goto out;
@@ -244,12 +243,12 @@ out:
     return err;
 }
 
-edgeps_err cost_evaluate(const problem *p, const plan *pl, cost_result *out)
+static edgeps_err evaluate(const problem *p, const plan *plans, size_t shards, cost_result *out)
 {
     cost_result result = {.bottleneck = {.node = PLAN_NONE, .other = PLAN_NONE}};
     tree t = {0};
     round_trace trace = {0};
-    edgeps_err err = tree_make(pl, &t);
+    edgeps_err err = tree_make(&p->job, plans, shards, &t);
     if (!err)
         err = round_trace_make(p, &t, &trace);
     if (!err)
@@ -266,6 +265,16 @@ out:
     tree_free(&t);
     round_trace_free(&trace);
     return err;
+}
+
+edgeps_err cost_evaluate(const problem *p, const plan *pl, cost_result *out)
+{
+    return evaluate(p, pl, 1, out);
+}
+
+edgeps_err cost_set_evaluate(const problem *p, const plan_set *set, cost_result *out)
+{
+    return evaluate(p, set->shards, set->count, out);
 }
 
 void cost_bottleneck_text(const cost_bottleneck *b, const problem *p, char *text, size_t size)

@@ -11,10 +11,12 @@
 typedef struct connection {
     tree_stage stage;
     uint32_t member; /* its worker or local server */
-    uint32_t from;   /* nodes */
+    uint32_t shard;
+    uint32_t from; /* nodes */
     uint32_t to;
     double latency_s;
     double cap_bytes_per_s;
+    size_t chunks;
     size_t ready; /* chunks that may leave, have left or are leaving, have arrived */
     size_t started;
     size_t arrived;
@@ -23,6 +25,7 @@ typedef struct connection {
 
 typedef struct server {
     double sum_bytes_per_s;
+    const job *shard_job;
     uint32_t children;
     size_t complete; /* chunks that all children delivered; chunks summed */
     size_t summed;
@@ -34,10 +37,10 @@ typedef enum event_kind { EVENT_COMPUTED, EVENT_ARRIVED, EVENT_SUMMED, EVENT_KIN
 typedef struct play {
     const problem *p;
     const tree *t;
-    size_t chunks;
+    size_t chunks; /* of the largest shard */
     connection *connections;
-    server *servers;   /* (locals + 1): the last is the global one */
-    uint32_t *missing; /* (locals + 1, chunks) children that did not deliver a chunk yet */
+    server *servers;
+    uint32_t *missing; /* (servers, chunks) children that did not deliver a chunk yet */
     fluid *fluid;
     heap events;
     double now_s;
@@ -60,7 +63,7 @@ static edgeps_err send_next(play *r, size_t id)
     if (r->trace)
         r->trace->start_s[id * r->chunks + chunk] = r->now_s;
     c->busy = true;
-    double bytes = (double)job_chunk_wire_bytes(&r->p->job, (int64_t)chunk);
+    double bytes = (double)job_chunk_wire_bytes(&r->t->shard_job[c->shard], (int64_t)chunk);
     return fluid_start(r->fluid, c->from, c->to, c->cap_bytes_per_s, bytes, id);
 }
 
@@ -85,6 +88,14 @@ static edgeps_err offer_to_workers(play *r, size_t l)
     return err;
 }
 
+static edgeps_err offer_to_locals(play *r, size_t shard)
+{
+    edgeps_err err = EDGEPS_OK;
+    for (size_t l = r->t->shard_first[shard]; !err && l < r->t->shard_first[shard + 1]; l++)
+        err = offer(r, tree_connection(r->t, TREE_PULL_LOCAL, l));
+    return err;
+}
+
 static edgeps_err sum_next(play *r, size_t s)
 {
     server *v = &r->servers[s];
@@ -94,7 +105,7 @@ static edgeps_err sum_next(play *r, size_t s)
     if (r->trace)
         r->trace->sum_start_s[s * r->chunks + v->summed] = r->now_s;
     double bytes =
-        (double)v->children * (double)job_chunk_payload_bytes(&r->p->job, (int64_t)v->summed);
+        (double)v->children * (double)job_chunk_payload_bytes(v->shard_job, (int64_t)v->summed);
     return post(r, r->now_s + bytes / v->sum_bytes_per_s, EVENT_SUMMED, s);
 }
 
@@ -116,11 +127,11 @@ static edgeps_err on_arrived(play *r, size_t id)
     case TREE_PUSH_LOCAL:
         return deliver(r, r->t->worker_local[c->member], chunk);
     case TREE_PUSH_GLOBAL:
-        return deliver(r, r->t->locals, chunk);
+        return deliver(r, r->t->locals + c->shard, chunk);
     case TREE_PULL_LOCAL:
         return offer_to_workers(r, c->member);
     case TREE_PULL_WORKER:
-        if (c->arrived == r->chunks && --r->unfinished == 0 && r->trace)
+        if (c->arrived == c->chunks && --r->unfinished == 0 && r->trace)
             r->trace->last_worker = c->member;
         break;
     }
@@ -138,16 +149,16 @@ static edgeps_err on_summed(play *r, size_t s)
     if (s < r->t->locals)
         err = offer(r, tree_connection(r->t, TREE_PUSH_GLOBAL, s));
     else
-        for (size_t l = 0; !err && l < r->t->locals; l++)
-            err = offer(r, tree_connection(r->t, TREE_PULL_LOCAL, l));
+        err = offer_to_locals(r, s - r->t->locals);
     return err ? err : sum_next(r, s);
 }
 
 static edgeps_err on_computed(play *r, size_t worker)
 {
     edgeps_err err = EDGEPS_OK;
-    for (size_t c = 0; !err && c < r->chunks; c++)
-        err = offer(r, tree_connection(r->t, TREE_PUSH_LOCAL, worker));
+    size_t id = tree_connection(r->t, TREE_PUSH_LOCAL, worker);
+    for (size_t c = 0; !err && c < r->connections[id].chunks; c++)
+        err = offer(r, id);
     return err;
 }
 
@@ -213,6 +224,8 @@ static void open_connections(play *r)
         size_t member;
         tree_ends(r->t, id, &c->stage, &member, &c->from, &c->to);
         c->member = (uint32_t)member;
+        c->shard = (uint32_t)tree_connection_shard(r->t, c->stage, member);
+        c->chunks = (size_t)job_chunk_count(&r->t->shard_job[c->shard]);
         c->latency_s = problem_latency_s(r->p, c->from, c->to);
         c->cap_bytes_per_s = problem_cap_bytes_per_s(r->p, c->from, c->to);
     }
@@ -221,12 +234,12 @@ static void open_connections(play *r)
 static void open_servers(play *r)
 {
     const tree *t = r->t;
-    for (size_t s = 0; s <= t->locals; s++) {
-        bool local = s < t->locals;
-        uint32_t node = local ? t->local_node[s] : t->global;
-        r->servers[s].sum_bytes_per_s = r->p->nodes[node].sum_bytes_per_s;
-        r->servers[s].children =
-            local ? t->local_first[s + 1] - t->local_first[s] : (uint32_t)t->locals;
+    for (size_t s = 0; s < tree_server_count(t); s++) {
+        size_t first, last;
+        tree_children(t, s, &first, &last);
+        r->servers[s].sum_bytes_per_s = r->p->nodes[tree_server_node(t, s)].sum_bytes_per_s;
+        r->servers[s].shard_job = &t->shard_job[tree_server_shard(t, s)];
+        r->servers[s].children = (uint32_t)(last - first);
         for (size_t c = 0; c < r->chunks; c++)
             r->missing[s * r->chunks + c] = r->servers[s].children;
     }
@@ -257,12 +270,12 @@ static void note_limits(const play *r)
 
 edgeps_err round_play(const problem *p, const tree *t, round_trace *trace, double *round_s)
 {
-    play r = {.p = p, .t = t, .chunks = (size_t)job_chunk_count(&p->job), .trace = trace};
+    play r = {.p = p, .t = t, .chunks = t->chunks, .trace = trace};
     edgeps_err err = EDGEPS_NOMEM;
     r.unfinished = t->workers;
     r.connections = mem_alloc(tree_connection_count(t), sizeof *r.connections);
-    r.servers = mem_alloc(t->locals + 1, sizeof *r.servers);
-    r.missing = mem_alloc((t->locals + 1) * r.chunks, sizeof *r.missing);
+    r.servers = mem_alloc(tree_server_count(t), sizeof *r.servers);
+    r.missing = mem_alloc(tree_server_count(t) * r.chunks, sizeof *r.missing);
     if (!r.connections || !r.servers || !r.missing)
         goto out;
     open_connections(&r);
@@ -285,10 +298,10 @@ out:
 
 edgeps_err round_trace_make(const problem *p, const tree *t, round_trace *out)
 {
-    size_t chunks = (size_t)job_chunk_count(&p->job);
-    size_t sent = tree_connection_count(t) * chunks, summed = (t->locals + 1) * chunks;
+    size_t sent = tree_connection_count(t) * t->chunks;
+    size_t summed = tree_server_count(t) * t->chunks;
     round_trace trace = {
-        .chunks = chunks,
+        .chunks = t->chunks,
         .start_s = mem_alloc(sent, sizeof(double)),
         .arrive_s = mem_alloc(sent, sizeof(double)),
         .sum_start_s = mem_alloc(summed, sizeof(double)),
@@ -316,11 +329,11 @@ void round_trace_free(round_trace *trace)
     *trace = (round_trace){0};
 }
 
-edgeps_err cost_round_s(const problem *p, const plan *pl, double *round_s)
+static edgeps_err play_plans(const problem *p, const plan *plans, size_t shards, double *round_s)
 {
     tree t;
     double played_s;
-    edgeps_err err = tree_make(pl, &t);
+    edgeps_err err = tree_make(&p->job, plans, shards, &t);
     if (err)
         return err;
     err = round_play(p, &t, NULL, &played_s);
@@ -328,4 +341,14 @@ edgeps_err cost_round_s(const problem *p, const plan *pl, double *round_s)
     if (!err)
         *round_s = played_s;
     return err;
+}
+
+edgeps_err cost_round_s(const problem *p, const plan *pl, double *round_s)
+{
+    return play_plans(p, pl, 1, round_s);
+}
+
+edgeps_err cost_set_round_s(const problem *p, const plan_set *set, double *round_s)
+{
+    return play_plans(p, set->shards, set->count, round_s);
 }

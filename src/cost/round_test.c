@@ -329,7 +329,7 @@ static void nothing_happens_before_its_cause(void **state)
         tree t;
         round_trace trace;
         double round_s, last_s = 0;
-        assert_int_equal(tree_make(&pl, &t), EDGEPS_OK);
+        assert_int_equal(tree_make(&p->job, &pl, 1, &t), EDGEPS_OK);
         assert_int_equal(round_trace_make(p, &t, &trace), EDGEPS_OK);
         assert_int_equal(round_play(p, &t, &trace, &round_s), EDGEPS_OK);
         for (size_t id = 0; id < tree_connection_count(&t); id++) {
@@ -339,7 +339,7 @@ static void nothing_happens_before_its_cause(void **state)
         for (size_t l = 0; l < t.locals; l++)
             check_sums(p, &trace, l, t.local_first[l], t.local_first[l + 1], t.local_node[l]);
         size_t pushes = tree_connection(&t, TREE_PUSH_GLOBAL, 0);
-        check_sums(p, &trace, t.locals, pushes, pushes + t.locals, t.global);
+        check_sums(p, &trace, t.locals, pushes, pushes + t.locals, t.global_node[0]);
         assert_true(last_s == round_s);
         round_trace_free(&trace);
         tree_free(&t);

@@ -111,7 +111,7 @@ static edgeps_err list_gains(study *s)
         mem_free(server);
         return EDGEPS_NOMEM;
     }
-    server[s->t.global] = true;
+    server[s->t.global_node[0]] = true;
     for (size_t l = 0; l < s->t.locals; l++)
         server[s->t.local_node[l]] = true;
     if (s->step->rate_bytes_per_s > 0)
@@ -185,7 +185,7 @@ static void sort_gains(study *s)
 
 static edgeps_err run_study(study *s, const plan *pl)
 {
-    edgeps_err err = tree_make(pl, &s->t);
+    edgeps_err err = tree_make(&s->p->job, pl, 1, &s->t);
     if (!err)
         err = round_trace_make(s->p, &s->t, &s->trace);
     if (!err)

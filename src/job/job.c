@@ -76,6 +76,36 @@ int64_t job_wire_bytes(const job *j)
     return job_parameter_bytes(j) + job_chunk_count(j) * JOB_FRAME_BYTES;
 }
 
+int64_t job_most_shards(const job *j)
+{
+    return j->transfer == JOB_STORE_AND_FORWARD ? j->parameter_count : job_chunk_count(j);
+}
+
+/* Where part `s` begins when `whole` is cut into parts that differ by at most one, the larger ones
+ * first. */
+static int64_t cut(int64_t whole, int64_t s, int64_t shards)
+{
+    int64_t each = whole / shards, rest = whole % shards;
+    return s * each + (s < rest ? s : rest);
+}
+
+int64_t job_shard_first(const job *j, int64_t s, int64_t shards)
+{
+    if (j->transfer == JOB_STORE_AND_FORWARD)
+        return cut(j->parameter_count, s, shards);
+    int64_t first = cut(job_chunk_count(j), s, shards) * (j->chunk_bytes / JOB_VALUE_BYTES);
+    return first < j->parameter_count ? first : j->parameter_count;
+}
+
+job job_shard(const job *j, int64_t s, int64_t shards)
+{
+    job shard = *j;
+    shard.parameter_count = job_shard_first(j, s + 1, shards) - job_shard_first(j, s, shards);
+    if (j->transfer == JOB_STORE_AND_FORWARD && shards > 1)
+        shard.chunk_bytes = JOB_VALUE_BYTES * job_shard_first(j, 1, shards);
+    return shard;
+}
+
 int64_t job_rounds(const job *j, int64_t worker_count)
 {
     if (worker_count < 1)

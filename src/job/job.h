@@ -57,6 +57,18 @@ int64_t job_chunk_wire_bytes(const job *j, int64_t c);
 /* Bytes that one push, and likewise one pull, puts on the wire in a round. */
 int64_t job_wire_bytes(const job *j);
 
+/* Most shards that the parameters can be cut into. */
+int64_t job_most_shards(const job *j);
+
+/* The job of one shard, 0 <= s < shards <= job_most_shards: a contiguous range of the parameters.
+ * Pipelined, shards are whole chunks, and their sizes differ by at most one; store-and-forward,
+ * each shard is one chunk, and their sizes differ by at most one value. Receive buffers (and so
+ * chunk_bytes) are the same for all shards of a job. One shard of one is the job itself. */
+job job_shard(const job *j, int64_t s, int64_t shards);
+
+/* The first parameter of the shard; that of shard `shards` ends the last one. */
+int64_t job_shard_first(const job *j, int64_t s, int64_t shards);
+
 /* Rounds in an epoch when `worker_count` workers share the samples; at least 1. */
 int64_t job_rounds(const job *j, int64_t worker_count);
 

@@ -57,6 +57,58 @@ static void needs_are_what_a_server_stores(void **state)
     assert_int_equal(job_global_state_bytes(&j), 2 * 246824);
 }
 
+/* Every shard begins where the one before it ends, and none is larger by more than the unit. */
+static void check_shards(const job *j, int64_t shards)
+{
+    int64_t unit = j->transfer == JOB_PIPELINED ? j->chunk_bytes / JOB_VALUE_BYTES : 1;
+    int64_t next = 0, wire = 0, least = INT64_MAX, most = 0;
+    for (int64_t s = 0; s < shards; s++) {
+        job shard = job_shard(j, s, shards);
+        assert_int_equal(job_shard_first(j, s, shards), next);
+        assert_int_equal(next % unit, 0);
+        next += shard.parameter_count;
+        wire += job_wire_bytes(&shard);
+        int64_t units = (shard.parameter_count + unit - 1) / unit;
+        least = units < least ? units : least;
+        most = units > most ? units : most;
+        job first = job_shard(j, 0, shards);
+        assert_int_equal(shard.chunk_bytes, first.chunk_bytes);
+        if (j->transfer == JOB_STORE_AND_FORWARD)
+            assert_int_equal(job_chunk_count(&shard), 1);
+    }
+    assert_int_equal(next, j->parameter_count);
+    assert_in_range(least, 1, most);
+    assert_true(most - least <= 1);
+    int64_t headers = j->transfer == JOB_PIPELINED ? job_chunk_count(j) : shards;
+    assert_int_equal(wire, job_parameter_bytes(j) + headers * JOB_FRAME_BYTES);
+}
+
+static void shards_are_ranges_of_nearly_equal_size(void **state)
+{
+    (void)state;
+    static const char *const models[] = {"lenet5", "mlp"};
+    for (int k = 0; k < 2; k++)
+        for (int t = JOB_PIPELINED; t <= JOB_STORE_AND_FORWARD; t++) {
+            job j = make(models[k], (job_transfer)t);
+            for (int64_t shards = 1; shards <= job_most_shards(&j) && shards <= 40; shards++)
+                check_shards(&j, shards);
+            job whole = job_shard(&j, 0, 1);
+            assert_int_equal(whole.parameter_count, j.parameter_count);
+            assert_int_equal(whole.chunk_bytes, j.chunk_bytes);
+        }
+}
+
+/* By hand: 16 chunks of 4096 values, the last one of 266: 6 + 5 + 5 chunks. */
+static void lenet5_in_three_shards(void **state)
+{
+    (void)state;
+    job j = make("lenet5", JOB_PIPELINED);
+    assert_int_equal(job_most_shards(&j), 16);
+    assert_int_equal(job_shard(&j, 0, 3).parameter_count, 6 * 4096);
+    assert_int_equal(job_shard(&j, 1, 3).parameter_count, 5 * 4096);
+    assert_int_equal(job_shard(&j, 2, 3).parameter_count, 61706 - 11 * 4096);
+}
+
 static void rounds_cover_all_samples(void **state)
 {
     (void)state;
@@ -85,6 +137,8 @@ int main(void)
         cmocka_unit_test(chunks_add_up_to_the_parameters),
         cmocka_unit_test(lenet5_travels_in_sixteen_chunks_or_in_one),
         cmocka_unit_test(needs_are_what_a_server_stores),
+        cmocka_unit_test(shards_are_ranges_of_nearly_equal_size),
+        cmocka_unit_test(lenet5_in_three_shards),
         cmocka_unit_test(rounds_cover_all_samples),
         cmocka_unit_test(an_unknown_model_is_refused_with_the_known_ones),
     };

@@ -133,6 +133,13 @@ edgeps_err problem_copy(const problem *p, problem **out)
     return EDGEPS_OK;
 }
 
+problem problem_shard(const problem *p, size_t s, size_t shards)
+{
+    problem part = *p;
+    part.job = job_shard(&p->job, (int64_t)s, (int64_t)shards);
+    return part;
+}
+
 edgeps_err problem_make(const network *net, const job *j, const problem_options *options,
                         edgeps_diag *diag, problem **out)
 {

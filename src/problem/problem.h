@@ -56,6 +56,10 @@ edgeps_err problem_blank(size_t count, problem **out);
 /* A copy to be changed; the names stay the network's. */
 edgeps_err problem_copy(const problem *p, problem **out);
 
+/* The problem of one shard of the parameters (job_shard) as a value on its own: the same nodes, the
+ * shard's part of the job. It borrows what `p` points to and is not freed. */
+problem problem_shard(const problem *p, size_t s, size_t shards);
+
 void problem_free(problem *p);
 
 /* Goodput of a lone flow; INFINITY on one node, 0 where there is no path. */
