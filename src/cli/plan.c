@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cli/options.h"
 #include "cost/cost.h"
@@ -9,6 +10,7 @@
 #include "place/place.h"
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +24,8 @@ enum {
     BATCH,
     SAMPLES,
     DEADLINE,
+    GAP,
+    PROGRESS,
     NO_POLISH,
     JSON,
     OUT,
@@ -38,6 +42,8 @@ static const options_row rows[OPTIONS] = {
     [BATCH] = {"batch", "N", "32", "samples of an average worker in a round", false},
     [SAMPLES] = {"samples", "N", "60000", "training samples of all workers", false},
     [DEADLINE] = {"deadline", "TIME", NULL, "stop searching after, such as \"5 s\"", false},
+    [GAP] = {"gap", "FRACTION", "0", "exact: stop within it of the best, 0.01 is 1 %", false},
+    [PROGRESS] = {"progress", NULL, NULL, "print the bounds as they improve, on stderr", false},
     [NO_POLISH] = {"no-polish", NULL, NULL, "leave the local search out", false},
     [JSON] = {"json", NULL, NULL, "the plan as JSON instead of a table", false},
     [OUT] = {"out", "FILE", NULL, "also write the plan as JSON into a file", false},
@@ -54,10 +60,28 @@ static void interrupt(int signo)
     interrupted = 1;
 }
 
+/* The bounds as they were last printed. */
+typedef struct printed {
+    bool wanted;
+    int64_t start_ns;
+    double best_s, bound_s;
+} printed;
+
+static void print_bounds(printed *last, const place_progress *now)
+{
+    double seconds = (double)(clock_now_ns() - last->start_ns) / CLOCK_NS_PER_S;
+    last->best_s = now->best_s;
+    last->bound_s = now->bound_s;
+    fprintf(stderr, "%8.3f s  %s: best %.6f s a round, lower bound %.6f s, gap %.2f %%\n", seconds,
+            now->phase, now->best_s, now->bound_s, 100 * (1 - now->bound_s / now->best_s));
+}
+
 static bool unless_interrupted(void *context, const place_progress *now)
 {
-    (void)context;
-    (void)now;
+    printed *last = context;
+    if (last->wanted && now->best_s < INFINITY &&
+        (now->best_s != last->best_s || now->bound_s != last->bound_s))
+        print_bounds(last, now);
     return !interrupted;
 }
 
@@ -76,6 +100,7 @@ typedef struct work {
     job job;
     problem *problem;
     place_options options;
+    printed printed;
     place_result result;
     bool placed;
 } work;
@@ -99,11 +124,15 @@ static edgeps_err read_settings(work *w, problem_options *po, edgeps_diag *diag)
         quantity_parse(QUANTITY_TIME, w->value[DEADLINE], diag, &w->options.deadline_s))
         err = diag_wrap(diag, EDGEPS_USAGE, "--deadline");
     if (!err)
+        err = options_real("gap", w->value[GAP], 0, 0.99, diag, &w->options.gap);
+    if (!err)
         err = job_make(w->value[MODEL], samples, batch, (job_transfer)transfer, diag, &w->job);
     if (err)
         return err;
     w->options.seed = (uint64_t)seed;
     w->options.progress = unless_interrupted;
+    w->options.context = &w->printed;
+    w->printed = (printed){.wanted = w->value[PROGRESS] != NULL, .start_ns = clock_now_ns()};
     w->options.no_polish = w->value[NO_POLISH] != NULL;
     po->max_locals = (size_t)locals;
     return EDGEPS_OK;

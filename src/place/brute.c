@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#define BRUTE_MOST_NODES 10
+#define BRUTE_MOST_NODES 12
 #define FIRST_POLISH_US 2000
 #define STEPS_PER_LOOK 4096 /* between two looks at the clock */
 

@@ -34,11 +34,11 @@ static void finds_the_best_of_all_plans(void **state)
 static void refuses_more_nodes_than_it_can_enumerate(void **state)
 {
     (void)state;
-    problem *p = fixture_problem(1, (fixture_kind){.count = 11, .max_locals = 2, .chunks = 1});
+    problem *p = fixture_problem(1, (fixture_kind){.count = 13, .max_locals = 2, .chunks = 1});
     edgeps_diag diag = {0};
     place_result r;
     assert_int_equal(place_run("brute", p, NULL, &diag, &r), EDGEPS_USAGE);
-    assert_non_null(strstr(diag.text, "at most 10 nodes, not 11"));
+    assert_non_null(strstr(diag.text, "at most 12 nodes, not 13"));
     fixture_free(p);
 }
 

@@ -19,7 +19,9 @@ const place_algorithm place_algorithms[] = {
      place_approx},
     {"greedy", "adds the local server that helps most, for every global server", place_greedy},
     {"random", "a random feasible plan of the seed", place_random},
-    {"brute", "the best of all plans, proved; at most 10 nodes", place_brute},
+    {"exact", "the best plan, proved, or the best so far and how far it can be from it",
+     place_exact},
+    {"brute", "the best of all plans, proved; at most 12 nodes", place_brute},
 };
 const size_t place_algorithm_count = sizeof place_algorithms / sizeof *place_algorithms;
 
@@ -53,6 +55,9 @@ static edgeps_err check_input(const problem *p, const place_options *o, edgeps_d
     if (!(o->deadline_s >= 0))
         return diag_fail(diag, EDGEPS_USAGE, "deadline: must be 0 (none) or more seconds, not %g",
                          o->deadline_s);
+    if (!(o->gap >= 0 && o->gap < 1))
+        return diag_fail(diag, EDGEPS_USAGE, "gap: must be 0 (none) or more, and below 1, not %g",
+                         o->gap);
     return EDGEPS_OK;
 }
 

@@ -27,6 +27,7 @@ typedef struct place_progress {
 typedef struct place_options {
     uint64_t seed;
     double deadline_s; /* 0: none */
+    double gap;        /* `exact` is done when (time - bound) / time is not larger; 0: to the end */
     bool no_polish;    /* leave the local search out */
     /* Called now and then by the thread that runs the algorithm; false: stop with the best plan so
      * far. NULL: none. */

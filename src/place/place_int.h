@@ -228,6 +228,7 @@ place_function place_approx;
 place_function place_greedy;
 place_function place_random;
 place_function place_brute;
+place_function place_exact;
 
 /* Asks an outside command, given to /bin/sh -c: the problem as JSON in, its plan out (formats). The
  * plan is checked like any other and not improved. Exit status 3 says that there is none;

@@ -1,0 +1,249 @@
+/* The optimum with a proof, anytime. Every candidate for the global server has a bound; the one
+ * with the least is always the next to be worked on, by the next of three steps: the threshold
+ * search with the covering LP, the same with whole servers, and branch and bound on the evaluator.
+ * The least bound of all candidates is a bound for every plan at any moment.
+ * docs/algorithms/exact.md has the proofs. */
+#include "place/exact_int.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+#define FIRST_POLISH_US 20000
+#define MOST_TWIN_NODES 300 /* looked for in smaller problems only */
+#define LAST_STEP 0.01 /* of the gap: a branch and bound that closes no more goes all the way */
+
+typedef enum step { STEP_LP, STEP_WHOLE, STEP_BRANCH } step;
+
+typedef struct exact {
+    const place_ground *gr;
+    const place_options *options;
+    place_watch *watch;
+    place_times times;
+    place_match match;
+    place_best best;
+    plan trial;
+    place_candidate *list;
+    step *next; /* per node: what its candidate waits for */
+    size_t count;
+    uint32_t *twin;
+    bool *open;
+} exact;
+
+static void exact_free(exact *e)
+{
+    place_times_free(&e->times);
+    place_match_free(&e->match);
+    place_best_free(&e->best);
+    plan_free(&e->trial);
+    mem_free(e->list);
+    mem_free(e->next);
+    mem_free(e->twin);
+    mem_free(e->open);
+}
+
+static edgeps_err exact_make(const place_ground *gr, const place_options *options, place_watch *w,
+                             exact *out)
+{
+    exact e = {.gr = gr, .options = options, .watch = w};
+    edgeps_err err = place_times_make(gr, &e.times);
+    if (!err)
+        err = place_match_make(gr, &e.match);
+    if (!err)
+        err = place_best_make(gr->p, &e.best);
+    e.best.watch = w;
+    if (!err)
+        err = plan_make(gr->count, &e.trial);
+    if (!err)
+        err = place_candidates(&e.times, &e.list, &e.count);
+    e.next = mem_alloc(gr->count, sizeof *e.next);
+    e.twin = mem_alloc(gr->count, sizeof *e.twin);
+    e.open = mem_alloc(gr->count, sizeof *e.open);
+    if (err || !e.next || !e.twin || !e.open) {
+        exact_free(&e);
+        return EDGEPS_NOMEM;
+    }
+    if (gr->count <= MOST_TWIN_NODES)
+        place_twins(gr->p, e.twin);
+    for (uint32_t i = 0; gr->count > MOST_TWIN_NODES && i < gr->count; i++)
+        e.twin[i] = i;
+    *out = e;
+    return EDGEPS_OK;
+}
+
+/* What is not faster than this needs no search: the best time, less the gap asked for. */
+static double target_s(const exact *e) { return e->best.round_s * (1 - e->options->gap); }
+
+static double lower_s(const exact *e)
+{
+    double least_s = e->best.round_s;
+    for (size_t c = 0; c < e->count; c++)
+        least_s = fmin(least_s, e->list[c].bound_s);
+    return least_s;
+}
+
+/* Reports the bounds; false: stop. */
+static bool go_on(exact *e)
+{
+    e->watch->now.bound_s = lower_s(e);
+    return place_watch_go_on(e->watch, e->watch->now.bound_s / e->best.round_s);
+}
+
+/* For what approx reports while it runs on behalf of this search. */
+static bool pass_on(void *context, const place_progress *now)
+{
+    exact *e = context;
+    place_watch_best(e->watch, now->best_s);
+    return place_watch_go_on(e->watch, now->done_fraction);
+}
+
+/* A first plan: greedy's, then that of approx, which also searches the thresholds. */
+static edgeps_err start(exact *e, edgeps_diag *diag, place_found *found)
+{
+    place_options options = *e->options;
+    place_result r = {.plan.global = PLAN_NONE};
+    double round_s;
+    options.deadline_s /= 2;
+    options.progress = pass_on;
+    options.context = e;
+    edgeps_err err =
+        place_best_start(&e->best, e->gr, e->options, e->watch, FIRST_POLISH_US, found);
+    if (err || *found == PLACE_NONE || !place_watch_go_on(e->watch, 0))
+        return err;
+    err = place_approx(e->gr->p, &options, diag, &r);
+    if (!err && r.status != PLACE_INFEASIBLE) {
+        err = place_best_offer(&e->best, &r.plan, &round_s);
+        if (!err && !e->options->no_polish)
+            err = place_polish(e->gr, e->options, e->watch, 0, &e->best.plan, &e->best.round_s);
+    }
+    plan_free(&r.plan);
+    return err;
+}
+
+static edgeps_err search_lp(exact *e, const place_view *v, place_candidate *c)
+{
+    place_threshold th;
+    place_hunt limits = {.lower_s = c->bound_s, .upper_s = target_s(e), .exact = true};
+    edgeps_err err = place_threshold_search(&e->times, v, &limits, &th);
+    if (err)
+        return err;
+    c->bound_s = fmax(c->bound_s, th.bound_s);
+    mem_free(th.open);
+    return EDGEPS_OK;
+}
+
+static edgeps_err search_whole(exact *e, const place_view *v, place_candidate *c)
+{
+    place_whole found = {.open = e->open};
+    place_hunt limits = {.lower_s = c->bound_s, .upper_s = target_s(e)};
+    bool settled;
+    double round_s;
+    edgeps_err err = place_whole_search(&e->times, v, &limits, e->watch, &found);
+    if (err)
+        return err;
+    c->bound_s = fmax(c->bound_s, found.bound_s);
+    if (!found.found)
+        return EDGEPS_OK;
+    err = place_settle(&e->times, v, e->open, &e->match, &e->trial, &settled);
+    return err || !settled ? err : place_best_offer(&e->best, &e->trial, &round_s);
+}
+
+/* Goes half of the way to the target, so that the bound rises before the search is done; all of it
+ * when little is left. */
+static edgeps_err search_branches(exact *e, const place_view *v, place_candidate *c)
+{
+    double target = target_s(e), cutoff = c->bound_s + (target - c->bound_s) / 2;
+    if (target - cutoff < LAST_STEP * target)
+        cutoff = target;
+    edgeps_err err = place_branch(&e->times, v, e->twin, cutoff, &e->best, e->watch);
+    if (!err && !e->watch->stopped)
+        c->bound_s = fmax(c->bound_s, fmin(cutoff, e->best.round_s));
+    return err;
+}
+
+static edgeps_err advance(exact *e, place_candidate *c)
+{
+    static edgeps_err (*const steps[])(exact *, const place_view *, place_candidate *) = {
+        [STEP_LP] = search_lp, [STEP_WHOLE] = search_whole, [STEP_BRANCH] = search_branches};
+    place_view view;
+    step now = e->next[c->global];
+    edgeps_err err = place_view_make(&e->times, c->global, &view);
+    if (err)
+        return err;
+    if (now < STEP_BRANCH)
+        e->next[c->global]++;
+    err = steps[now](e, &view, c);
+    place_view_free(&view);
+    return err;
+}
+
+/* Nodes that can change places with a candidate make no better global servers. */
+static void drop_twins(exact *e)
+{
+    size_t kept = 0;
+    for (size_t c = 0; c < e->count; c++)
+        if (e->twin[e->list[c].global] == e->list[c].global)
+            e->list[kept++] = e->list[c];
+    e->count = kept;
+}
+
+static edgeps_err search_candidates(exact *e, place_result *r)
+{
+    drop_twins(e);
+    edgeps_err err = place_raise_bounds(&e->times, e->watch, e->list, e->count);
+    while (!err && e->count > 0 && go_on(e)) {
+        place_candidate *least = e->list;
+        for (size_t c = 1; c < e->count; c++)
+            if (e->list[c].bound_s < least->bound_s)
+                least = &e->list[c];
+        if (least->bound_s >= target_s(e))
+            break;
+        err = advance(e, least);
+    }
+    for (size_t g = 0; g < e->gr->count; g++)
+        r->globals_solved += e->next[g] != STEP_LP;
+    r->globals_pruned = e->gr->count - r->globals_solved;
+    r->lower_bound_s = lower_s(e);
+    return err;
+}
+
+static edgeps_err search(exact *e, edgeps_diag *diag, place_result *r)
+{
+    place_found found;
+    edgeps_err err = start(e, diag, &found);
+    if (!err && found != PLACE_NONE)
+        err = search_candidates(e, r);
+    if (!err)
+        err = plan_copy(&e->best.plan, &r->plan);
+    if (!err && e->best.round_s == INFINITY) {
+        r->status = PLACE_INFEASIBLE;
+        if (found != PLACE_NONE && !e->watch->stopped)
+            found = PLACE_NONE;
+        place_infeasible_reason(e->gr, found, r->reason, sizeof r->reason);
+    }
+    r->stopped = e->watch->stopped;
+    return err;
+}
+
+edgeps_err place_exact(const problem *p, const place_options *options, edgeps_diag *diag,
+                       place_result *out)
+{
+    place_ground gr;
+    exact e = {0};
+    place_watch w = place_watch_start(options);
+    place_result r = {.plan.global = PLAN_NONE, .status = PLACE_FEASIBLE};
+    edgeps_err err = place_ground_make(p, &gr);
+    if (err)
+        return err;
+    err = exact_make(&gr, options, &w, &e);
+    if (!err)
+        err = search(&e, diag, &r);
+    if (!err)
+        *out = r;
+    else
+        plan_free(&r.plan);
+    exact_free(&e);
+    place_ground_free(&gr);
+    return err;
+}
