@@ -9,6 +9,7 @@
 #ifndef EDGEPS_ADAPT_ADAPT_H
 #define EDGEPS_ADAPT_ADAPT_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "cost/cost.h"
 #include "plan/plan.h"
@@ -17,6 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 typedef enum adapt_mode {
     ADAPT_OFF,    /* keep the plan; say what would have been done */
@@ -48,7 +51,7 @@ typedef struct adapt_options {
 
 /* adapt_result_free releases it. */
 typedef struct adapt_result {
-    plan plan; /* generation = old + 1 when changed, else a copy of the old plan */
+    struct plan plan; /* generation = old + 1 when changed, else a copy of the old plan */
     bool changed;
     bool repair;       /* the old plan broke a constraint */
     bool infeasible;   /* it does, and no plan keeps all of them: the old one stays */
@@ -68,5 +71,7 @@ edgeps_err adapt_step(const problem *p, const plan *current, const adapt_options
                       edgeps_diag *diag, adapt_result *out);
 
 void adapt_result_free(adapt_result *r);
+
+EDGEPS_API_END
 
 #endif

@@ -7,6 +7,10 @@
 #ifndef EDGEPS_BASE_ERR_H
 #define EDGEPS_BASE_ERR_H
 
+#include "base/api.h"
+
+EDGEPS_API_BEGIN
+
 /* code, text, exit status of the command */
 #define EDGEPS_ERR_TABLE(X)                                                                        \
     X(OK, "ok", 0)                                                                                 \
@@ -54,5 +58,7 @@ edgeps_err diag_wrap(edgeps_diag *diag, edgeps_err err, const char *format, ...)
 #define diag_fail(diag, err, ...) ((void)(diag_fail)((diag), (err), __VA_ARGS__), (err))
 #define diag_wrap(diag, err, ...) ((void)(diag_wrap)((diag), (err), __VA_ARGS__), (err))
 #endif
+
+EDGEPS_API_END
 
 #endif

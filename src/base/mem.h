@@ -6,7 +6,11 @@
 #ifndef EDGEPS_BASE_MEM_H
 #define EDGEPS_BASE_MEM_H
 
+#include "base/api.h"
+
 #include <stddef.h>
+
+EDGEPS_API_BEGIN
 
 /* `count` zeroed elements of `size` bytes, or NULL; a product that overflows counts as no memory.
  * A count of 0 gives a valid pointer. The caller frees with mem_free. */
@@ -31,5 +35,7 @@ void mem_free(void *block);
  * off. `mem_allocations` counts the calls since the last mem_fail_at. */
 void mem_fail_at(long nth);
 long mem_allocations(void);
+
+EDGEPS_API_END
 
 #endif

@@ -14,10 +14,13 @@
 #ifndef EDGEPS_COST_COST_H
 #define EDGEPS_COST_COST_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "plan/plan.h"
 #include "plan/plan_set.h"
 #include "problem/problem.h"
+
+EDGEPS_API_BEGIN
 
 /* Where the time of the last worker's last chunk went: seconds along the critical path of the
  * round, in order; they add up to round_s. */
@@ -84,5 +87,7 @@ double cost_bound_s(const problem *p, const plan *pl, double *scratch);
  * node's links must carry for all of them. `scratch`: COST_SET_SCRATCH x count doubles. */
 #define COST_SET_SCRATCH 10
 double cost_set_bound_s(const problem *p, const plan_set *set, double *scratch);
+
+EDGEPS_API_END
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef EDGEPS_COST_SENSITIVITY_H
 #define EDGEPS_COST_SENSITIVITY_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "cost/cost.h"
 #include "plan/plan.h"
@@ -13,6 +14,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+EDGEPS_API_BEGIN
 
 /* How much better one resource becomes. */
 typedef struct cost_step {
@@ -47,5 +50,7 @@ void cost_sensitivity_free(cost_sensitivity *s);
 
 /* Makes the one resource of the node better. */
 void cost_improve(problem_node *node, cost_resource resource, const cost_step *step);
+
+EDGEPS_API_END
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef EDGEPS_FORMATS_PLAN_JSON_H
 #define EDGEPS_FORMATS_PLAN_JSON_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "job/job.h"
 #include "network/network.h"
@@ -12,11 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+EDGEPS_API_BEGIN
+
 /* What is said of a plan. All pointers are borrowed; NULL and 0 leave a field out. */
 typedef struct plan_json_facts {
-    const network *network;
-    const plan *plan;
-    const job *job;
+    const struct network *network;
+    const struct plan *plan;
+    const struct job *job;
     const char *algorithm;
     const char *status;  /* "optimal", "feasible" */
     const char *stopped; /* why the search ended early: "deadline", "cancelled" */
@@ -40,5 +43,7 @@ edgeps_err plan_json_text(const plan_json_facts *facts, char **text);
  * the place; the constraints of the problem are plan_check's affair. */
 edgeps_err plan_json_parse(const char *text, size_t length, const problem *p, edgeps_diag *diag,
                            plan *out);
+
+EDGEPS_API_END
 
 #endif

@@ -4,10 +4,13 @@
 #ifndef EDGEPS_FORMATS_PROBLEM_JSON_H
 #define EDGEPS_FORMATS_PROBLEM_JSON_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "problem/problem.h"
 
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 /* How the answer is asked for. */
 typedef struct problem_json_request {
@@ -19,5 +22,7 @@ typedef struct problem_json_request {
  * or not UTF-8. */
 edgeps_err problem_json_text(const problem *p, const problem_json_request *request,
                              edgeps_diag *diag, char **text);
+
+EDGEPS_API_END
 
 #endif

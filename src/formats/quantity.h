@@ -6,9 +6,12 @@
 #ifndef EDGEPS_FORMATS_QUANTITY_H
 #define EDGEPS_FORMATS_QUANTITY_H
 
+#include "base/api.h"
 #include "base/err.h"
 
 #include <stddef.h>
+
+EDGEPS_API_BEGIN
 
 typedef enum quantity_kind {
     QUANTITY_RATE,  /* bytes per second */
@@ -29,5 +32,7 @@ void quantity_text(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYT
 /* Reads a plain number at the beginning of `text` and returns what follows it; `text` itself, and
  * no value, where there is none. "inf", "nan" and hexadecimal are none. */
 const char *quantity_number(const char *text, double *out);
+
+EDGEPS_API_END
 
 #endif

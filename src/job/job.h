@@ -9,10 +9,13 @@
 #ifndef EDGEPS_JOB_JOB_H
 #define EDGEPS_JOB_JOB_H
 
+#include "base/api.h"
 #include "base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 #define JOB_VALUE_BYTES 4          /* parameters and gradients are float32 */
 #define JOB_OPTIMIZER_SLOTS 1      /* SGD with momentum keeps one value per parameter */
@@ -84,5 +87,7 @@ int64_t job_global_need_bytes(const job *j, int64_t children);
 /* Bytes that travel when a server moves: parameters, and for the global server its slots. */
 int64_t job_local_state_bytes(const job *j);
 int64_t job_global_state_bytes(const job *j);
+
+EDGEPS_API_END
 
 #endif

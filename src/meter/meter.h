@@ -7,11 +7,14 @@
 #ifndef EDGEPS_METER_METER_H
 #define EDGEPS_METER_METER_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "network/network.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 #define METER_WEIGHT 0.5 /* of the measured value against the one believed so far */
 #define METER_NO_BYTES (-1)
@@ -34,5 +37,7 @@ meter_record meter_nothing(uint32_t node);
  * or infinite. O(count squared + records). */
 edgeps_err meter_correct(const network *net, const meter_record *records, size_t count,
                          network **out);
+
+EDGEPS_API_END
 
 #endif

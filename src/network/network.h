@@ -9,11 +9,14 @@
 #ifndef EDGEPS_NETWORK_NETWORK_H
 #define EDGEPS_NETWORK_NETWORK_H
 
+#include "base/api.h"
 #include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 #define NETWORK_MAX_NODES 100000
 #define NETWORK_MAX_NAME 63
@@ -101,5 +104,7 @@ void network_apply_epochs(network *net, int epoch);
  * unprintable one, a rate that is
  * negative or not a number, a sum rate of 0, fewer than one node that trains or serves. */
 edgeps_err network_check(const network *net, edgeps_diag *diag);
+
+EDGEPS_API_END
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef EDGEPS_PLACE_PLACE_H
 #define EDGEPS_PLACE_PLACE_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "cost/cost.h"
 #include "plan/plan.h"
@@ -15,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 /* How far a run has come. */
 typedef struct place_progress {
@@ -50,7 +53,7 @@ typedef enum place_status {
 /* place_result_free releases the plan. */
 typedef struct place_result {
     place_status status;
-    plan plan;
+    struct plan plan;
     cost_result cost;
     double lower_bound_s;  /* proved for every plan of the problem; 0 where none is known */
     size_t globals_solved; /* candidate global servers searched ... */
@@ -82,5 +85,7 @@ edgeps_err place_run(const char *name, const problem *p, const place_options *op
 const char *place_stop_name(place_stop stopped);
 
 void place_result_free(place_result *r);
+
+EDGEPS_API_END
 
 #endif

@@ -5,12 +5,15 @@
 #ifndef EDGEPS_PLAN_PLAN_H
 #define EDGEPS_PLAN_PLAN_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "problem/problem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 #define PLAN_NONE (-1)
 
@@ -42,5 +45,7 @@ int64_t plan_need_bytes(const plan *pl, const job *j, size_t node);
  * the first broken constraint with its node: a worker without local server, a role on a node that
  * may not carry it, too many local servers, too little free storage, no path. */
 edgeps_err plan_check(const plan *pl, const problem *p, edgeps_diag *diag);
+
+EDGEPS_API_END
 
 #endif

@@ -6,7 +6,10 @@
 #ifndef EDGEPS_PLAN_PLAN_SET_H
 #define EDGEPS_PLAN_PLAN_SET_H
 
+#include "base/api.h"
 #include "plan/plan.h"
+
+EDGEPS_API_BEGIN
 
 typedef struct plan_set {
     size_t count; /* shards */
@@ -30,5 +33,7 @@ int64_t plan_set_need_bytes(const plan_set *set, const job *j, size_t node);
  * servers among them, and every node holds the servers that all shards put there; otherwise
  * EDGEPS_INFEASIBLE with the first broken constraint, its node, and its shard (from 1). */
 edgeps_err plan_set_check(const plan_set *set, const problem *p, edgeps_diag *diag);
+
+EDGEPS_API_END
 
 #endif

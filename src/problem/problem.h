@@ -5,12 +5,15 @@
 #ifndef EDGEPS_PROBLEM_PROBLEM_H
 #define EDGEPS_PROBLEM_PROBLEM_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "job/job.h"
 #include "network/network.h"
 
 #include <math.h>
 #include <stdbool.h>
+
+EDGEPS_API_BEGIN
 
 typedef struct problem_node {
     const char *name;
@@ -33,7 +36,7 @@ typedef struct problem {
     double *cap_bytes_per_s; /* site_count x site_count, of each pair of nodes */
     size_t max_locals;       /* most local servers a plan may have, >= 1 */
     size_t worker_count;
-    job job;
+    struct job job;
     int64_t rounds; /* in an epoch */
 } problem;
 
@@ -97,5 +100,7 @@ static inline void problem_set_cap_bytes_per_s(problem *p, size_t from, size_t t
 {
     p->cap_bytes_per_s[problem_site_pair(p, from, to)] = cap;
 }
+
+EDGEPS_API_END
 
 #endif
