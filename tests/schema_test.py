@@ -67,7 +67,7 @@ for path in examples:
     refuses(problems, problem, lambda p: p["nodes"][0].pop("site"))
     refuses(problems, problem, lambda p: p["nodes"][0].update(up_bytes_per_s=None))
     assert [node["name"] for node in problem["nodes"]] == [n["name"] for n in network["nodes"]]
-for kind in ("two-tier", "thesis"):
+for kind in ("two-tier", "thesis", "waxman", "barabasi-albert"):
     text = subprocess.run([edgeps, "topo", "generate", "--kind", kind, "--nodes", "20", "--epochs", "3"],
                           check=True, capture_output=True).stdout
     networks.validate(json.loads(text))

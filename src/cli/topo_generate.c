@@ -8,6 +8,9 @@ enum {
     NODES,
     SEED,
     SITES,
+    LINKS,
+    ALPHA,
+    BETA,
     SPREAD,
     RATE,
     WAN_RATE,
@@ -20,15 +23,19 @@ enum {
 };
 
 static const options_row rows[OPTIONS] = {
-    [KIND] = {"kind", "KIND", NULL, "two-tier or thesis", false},
+    [KIND] = {"kind", "KIND", NULL, "two-tier, thesis, waxman or barabasi-albert", false},
     [NODES] = {"nodes", "N", NULL, "number of nodes", false},
     [SEED] = {"seed", "N", "1", "the same seed gives the same network", false},
-    [SITES] = {"sites", "N", NULL, "two-tier: where nodes stand (default sqrt of nodes)", false},
+    [SITES] = {"sites", "N", NULL,
+               "where nodes stand (default in two-tier sqrt of nodes, in graphs all nodes)", false},
+    [LINKS] = {"links", "N", NULL, "barabasi-albert: of a site that joins (default 2)", false},
+    [ALPHA] = {"alpha", "X", NULL, "waxman: how likely long links are (default 0.15)", false},
+    [BETA] = {"beta", "X", NULL, "waxman: how likely all links are (default 0.6)", false},
     [SPREAD] = {"spread", "X", NULL, "largest over smallest of each value (default 10)", false},
     [RATE] = {"rate", "RATE", NULL,
               "middle of down rates (default 1 Gbit/s in two-tier, else 100 Mbit/s)", false},
     [WAN_RATE] = {"wan-rate", "RATE", NULL,
-                  "two-tier: middle of sites' down rates (default 50 Mbit/s)", false},
+                  "middle of links between sites (default 200, in two-tier 50 Mbit/s)", false},
     [COMPUTE] = {"compute", "SPEED", NULL, "middle of speeds (default 1000 samples/s)", false},
     [FREE] = {"free", "SIZE", NULL, "middle of free storage (default 8 MiB)", false},
     [EPOCHS] = {"epochs", "N", NULL,
@@ -49,6 +56,13 @@ static edgeps_err read_whole(const char *const *value, int row, int64_t most, ed
                              int64_t *out)
 {
     return value[row] ? options_whole(rows[row].name, value[row], 1, most, diag, out) : EDGEPS_OK;
+}
+
+static edgeps_err read_real(const char *const *value, int row, double least, double most,
+                            edgeps_diag *diag, double *out)
+{
+    return value[row] ? options_real(rows[row].name, value[row], least, most, diag, out)
+                      : EDGEPS_OK;
 }
 
 static edgeps_err read_quantity(const char *const *value, int row, quantity_kind kind,
@@ -82,13 +96,19 @@ static edgeps_err read_options(const char *const *value, edgeps_diag *diag, gene
     edgeps_err err = read_base(value, diag, o);
     if (err)
         return err;
-    int64_t sites = 0, epochs = o->epochs;
+    int64_t sites = 0, links = (int64_t)o->links, epochs = o->epochs;
     double free_bytes = (double)o->free_bytes;
     err = read_whole(value, SITES, NETWORK_MAX_SITES, diag, &sites);
     if (!err)
+        err = read_whole(value, LINKS, NETWORK_MAX_SITES, diag, &links);
+    if (!err)
+        err = read_real(value, ALPHA, 1e-3, 1e3, diag, &o->alpha);
+    if (!err)
+        err = read_real(value, BETA, 0, 1, diag, &o->beta);
+    if (!err)
         err = read_whole(value, EPOCHS, GENERATE_MAX_EVENTS, diag, &epochs);
-    if (!err && value[SPREAD])
-        err = options_real("spread", value[SPREAD], 1, GENERATE_MAX_SPREAD, diag, &o->spread);
+    if (!err)
+        err = read_real(value, SPREAD, 1, GENERATE_MAX_SPREAD, diag, &o->spread);
     if (!err)
         err = read_quantity(value, RATE, QUANTITY_RATE, diag, &o->rate_bytes_per_s);
     if (!err)
@@ -98,6 +118,7 @@ static edgeps_err read_options(const char *const *value, edgeps_diag *diag, gene
     if (!err)
         err = read_quantity(value, FREE, QUANTITY_SIZE, diag, &free_bytes);
     o->sites = (size_t)sites;
+    o->links = (size_t)links;
     o->epochs = (int)epochs;
     o->free_bytes = (int64_t)free_bytes;
     return err;

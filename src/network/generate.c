@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "network/random_graph.h"
+#include "network/route.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,7 +11,6 @@
 
 #define SITE_LATENCY_S 200e-6       /* middle of a node's way to its site's switch */
 #define NODE_LATENCY_S 5e-3         /* middle of an access link's latency without sites */
-#define PLANE_KM 2000               /* side of the square where sites lie */
 #define FIBRE_KM_PER_S 200e3        /* two thirds of the speed of light */
 #define DETOUR 1.5                  /* cables over the straight line */
 #define LATENCY_JITTER 0.2          /* the way back differs by up to this part */
@@ -19,11 +20,13 @@
 #define MOST_MIDDLE 1e15 /* the largest spread around it stays a quantity */
 
 /* What is drawn for one use does not shift what is drawn for another. */
-enum { STREAM_NODES = 1, STREAM_SITES, STREAM_PAIRS, STREAM_STORAGE /* + epoch */ };
+enum { STREAM_NODES = 1, STREAM_SITES, STREAM_PAIRS, STREAM_GRAPH, STREAM_STORAGE /* + epoch */ };
 
 const char *const generate_kind_names[] = {
     [GENERATE_TWO_TIER] = "two-tier",
     [GENERATE_THESIS] = "thesis",
+    [GENERATE_WAXMAN] = "waxman",
+    [GENERATE_BARABASI_ALBERT] = "barabasi-albert",
     NULL,
 };
 
@@ -35,10 +38,13 @@ generate_options generate_defaults(generate_kind kind, size_t nodes, uint64_t se
         .seed = seed,
         .spread = 10,
         .rate_bytes_per_s = kind == GENERATE_TWO_TIER ? 1e9 / 8 : 100e6 / 8,
-        .wan_bytes_per_s = 50e6 / 8,
+        .wan_bytes_per_s = kind == GENERATE_TWO_TIER ? 50e6 / 8 : 200e6 / 8,
         .compute_samples_per_s = 1000,
         .free_bytes = 8 << 20,
         .epochs = kind == GENERATE_THESIS ? 5 : 1,
+        .links = 2,
+        .alpha = 0.15,
+        .beta = 0.6,
     };
 }
 
@@ -92,7 +98,7 @@ static edgeps_err name_network(network *net, const generate_options *o, edgeps_d
 static edgeps_err draw_nodes(network *net, const generate_options *o, edgeps_diag *diag)
 {
     rng r = rng_make(o->seed, STREAM_NODES), storage = rng_make(o->seed, STREAM_STORAGE + 1);
-    double latency_s = o->kind == GENERATE_TWO_TIER ? SITE_LATENCY_S : NODE_LATENCY_S;
+    double latency_s = o->kind == GENERATE_THESIS ? NODE_LATENCY_S : SITE_LATENCY_S;
     for (size_t i = 0; i < net->count; i++) {
         network_node *node = &net->nodes[i];
         node->name = numbered("n", i + 1, net->count);
@@ -128,54 +134,120 @@ static edgeps_err draw_scenario(network *net, const generate_options *o, edgeps_
     return EDGEPS_OK;
 }
 
-typedef struct site {
-    double x_km;
-    double y_km;
-    double up_bytes_per_s;
-    double down_bytes_per_s;
-} site;
+static double cable_s(random_point from, random_point to)
+{
+    return random_distance_km(from, to) * DETOUR / FIBRE_KM_PER_S;
+}
 
-static void draw_pairs(network *net, const generate_options *o, const site *sites)
+static double whole_us_s(double time_s) { return floor(time_s * US_PER_S + 0.5) / US_PER_S; }
+
+/* Every two sites reach each other, at the lower of the sender's up and the receiver's down rate.
+ */
+static edgeps_err draw_two_tier(network *net, const generate_options *o, const random_point *at,
+                                edgeps_diag *diag)
+{
+    size_t n = net->site_count;
+    rng rates = rng_make(o->seed, STREAM_GRAPH), ways = rng_make(o->seed, STREAM_PAIRS);
+    double *up = mem_alloc(n, sizeof *up), *down = mem_alloc(n, sizeof *down);
+    for (size_t s = 0; up && down && s < n; s++) {
+        down[s] = draw(&rates, o->wan_bytes_per_s, o->spread, RATE_STEP_BYTES_PER_S);
+        up[s] = draw_part(&rates, down[s], o->spread, RATE_STEP_BYTES_PER_S);
+    }
+    for (size_t k = 0; up && down && k < n * n; k++) {
+        double detour = 1 + LATENCY_JITTER * rng_uniform(&ways);
+        if (k / n == k % n)
+            continue;
+        net->latency_s[k] = whole_us_s(cable_s(at[k / n], at[k % n]) * detour);
+        net->cap_bytes_per_s[k] = fmin(up[k / n], down[k % n]);
+    }
+    edgeps_err err = up && down ? EDGEPS_OK : no_memory(diag);
+    mem_free(up);
+    mem_free(down);
+    return err;
+}
+
+static edgeps_err draw_graph(const generate_options *o, const random_point *at, size_t count,
+                             edgeps_diag *diag, random_graph *out)
+{
+    random_graph graph = {0};
+    rng r = rng_make(o->seed, STREAM_GRAPH);
+    edgeps_err err = o->kind == GENERATE_WAXMAN
+                         ? random_waxman(at, count, o->alpha, o->beta, &r, &graph)
+                         : random_barabasi_albert(count, o->links, &r, &graph);
+    if (!err)
+        err = random_connect(at, count, &graph);
+    if (err) {
+        random_graph_free(&graph);
+        return err == EDGEPS_NOMEM ? no_memory(diag)
+                                   : diag_fail(diag, EDGEPS_USAGE,
+                                               "the graph has more than %d links; take fewer sites",
+                                               RANDOM_MAX_EDGES);
+    }
+    *out = graph;
+    return EDGEPS_OK;
+}
+
+/* Both directions of every edge, each with a rate of its own. */
+static edgeps_err make_routes(const generate_options *o, const random_point *at,
+                              const random_graph *graph, size_t count, route_graph **out)
 {
     rng r = rng_make(o->seed, STREAM_PAIRS);
+    route_link *links = mem_alloc(2 * graph->edge_count, sizeof *links);
+    if (!links)
+        return EDGEPS_NOMEM;
+    for (size_t k = 0; k < 2 * graph->edge_count; k++) {
+        random_edge edge = graph->edges[k / 2];
+        links[k] = (route_link){
+            .from = k % 2 ? edge.b : edge.a,
+            .to = k % 2 ? edge.a : edge.b,
+            .latency_s = whole_us_s(cable_s(at[edge.a], at[edge.b])),
+            .bytes_per_s = draw(&r, o->wan_bytes_per_s, o->spread, RATE_STEP_BYTES_PER_S),
+        };
+    }
+    edgeps_err err = route_make(count, links, 2 * graph->edge_count, ROUTE_LATENCY, out);
+    mem_free(links);
+    return err;
+}
+
+static edgeps_err draw_routes(network *net, const generate_options *o, const random_point *at,
+                              edgeps_diag *diag)
+{
     size_t n = net->site_count;
-    for (size_t from = 0; from < n; from++)
-        for (size_t to = 0; to < n; to++) {
-            if (from == to)
-                continue;
-            double x = sites[from].x_km - sites[to].x_km, y = sites[from].y_km - sites[to].y_km;
-            double way_s = sqrt(x * x + y * y) * DETOUR / FIBRE_KM_PER_S;
-            way_s *= 1 + LATENCY_JITTER * rng_uniform(&r);
-            net->latency_s[from * n + to] = round_to(way_s * US_PER_S, 1) / US_PER_S;
-            net->cap_bytes_per_s[from * n + to] =
-                fmin(sites[from].up_bytes_per_s, sites[to].down_bytes_per_s);
-        }
+    random_graph graph = {0};
+    route_graph *routes = NULL;
+    edgeps_err err = draw_graph(o, at, n, diag, &graph);
+    if (!err && make_routes(o, at, &graph, n, &routes))
+        err = no_memory(diag);
+    for (size_t s = 0; !err && s < n; s++)
+        route_from(routes, s, net->latency_s + s * n, net->cap_bytes_per_s + s * n);
+    for (size_t k = 0; !err && k < n * n; k++) /* sums of whole microseconds */
+        net->latency_s[k] = whole_us_s(net->latency_s[k]);
+    route_free(routes);
+    random_graph_free(&graph);
+    return err;
 }
 
 /* No site stays empty; beyond that, nodes choose among all of them. */
 static edgeps_err draw_sites(network *net, const generate_options *o, edgeps_diag *diag)
 {
     rng r = rng_make(o->seed, STREAM_SITES);
-    site *sites = mem_alloc(net->site_count, sizeof *sites);
-    net->site_names = mem_alloc(net->site_count, sizeof *net->site_names);
-    bool good = sites && net->site_names;
-    for (size_t s = 0; good && s < net->site_count; s++) {
-        sites[s].x_km = (double)rng_below(&r, PLANE_KM);
-        sites[s].y_km = (double)rng_below(&r, PLANE_KM);
-        sites[s].down_bytes_per_s = draw(&r, o->wan_bytes_per_s, o->spread, RATE_STEP_BYTES_PER_S);
-        sites[s].up_bytes_per_s =
-            draw_part(&r, sites[s].down_bytes_per_s, o->spread, RATE_STEP_BYTES_PER_S);
-        net->site_names[s] = numbered("site", s + 1, net->site_count);
-        good = net->site_names[s] != NULL;
+    size_t n = net->site_count;
+    random_point *at = mem_alloc(n, sizeof *at);
+    net->site_names = mem_alloc(n, sizeof *net->site_names);
+    edgeps_err err = at && net->site_names ? EDGEPS_OK : no_memory(diag);
+    for (size_t s = 0; !err && s < n; s++) {
+        at[s] = random_point_draw(&r);
+        net->site_names[s] = numbered("site", s + 1, n);
+        if (!net->site_names[s])
+            err = no_memory(diag);
     }
-    if (good) {
-        for (size_t i = 0; i < net->count; i++)
-            net->nodes[i].site =
-                (uint32_t)(i < net->site_count ? i : rng_below(&r, net->site_count));
-        draw_pairs(net, o, sites);
-    }
-    mem_free(sites);
-    return good ? EDGEPS_OK : no_memory(diag);
+    for (size_t i = 0; i < net->count; i++)
+        net->nodes[i].site = (uint32_t)(i < n ? i : rng_below(&r, n));
+    if (!err)
+        err = o->kind == GENERATE_TWO_TIER ? draw_two_tier(net, o, at, diag)
+                                           : draw_routes(net, o, at, diag);
+    mem_free(at);
+    return err;
 }
 
 static edgeps_err check(const generate_options *o, edgeps_diag *diag)
@@ -203,14 +275,21 @@ static edgeps_err check(const generate_options *o, edgeps_diag *diag)
     if (o->sites > o->nodes)
         return diag_fail(diag, EDGEPS_USAGE, "sites: %zu are more than the %zu nodes", o->sites,
                          o->nodes);
+    if (o->links < 1 || o->links > NETWORK_MAX_SITES)
+        return diag_fail(diag, EDGEPS_USAGE, "links: %zu is not within 1 and %d", o->links,
+                         NETWORK_MAX_SITES);
+    if (!(o->alpha > 0 && o->beta >= 0 && o->beta <= 1))
+        return diag_fail(diag, EDGEPS_USAGE, "alpha: must be above 0, beta within 0 and 1");
     return EDGEPS_OK;
 }
 
 static size_t site_count(const generate_options *o)
 {
-    if (o->kind != GENERATE_TWO_TIER)
+    if (o->kind == GENERATE_THESIS)
         return 1;
-    return o->sites ? o->sites : (size_t)ceil(sqrt((double)o->nodes));
+    if (o->sites)
+        return o->sites;
+    return o->kind == GENERATE_TWO_TIER ? (size_t)ceil(sqrt((double)o->nodes)) : o->nodes;
 }
 
 edgeps_err generate_network(const generate_options *o, edgeps_diag *diag, network **out)
@@ -223,7 +302,7 @@ edgeps_err generate_network(const generate_options *o, edgeps_diag *diag, networ
         err = name_network(net, o, diag);
     if (!err)
         err = draw_nodes(net, o, diag);
-    if (!err && o->kind == GENERATE_TWO_TIER)
+    if (!err && o->kind != GENERATE_THESIS)
         err = draw_sites(net, o, diag);
     if (!err)
         err = draw_scenario(net, o, diag);

@@ -1,4 +1,4 @@
-/* Networks drawn at random, for experiments and tests.
+/* Networks drawn at random, for experiments and tests; docs/generators.md has the formulas.
  *
  * Every value of a node is drawn log-uniformly around a middle: the largest that can come out is
  * `spread` times the smallest, so that 1 makes all nodes equal. Values are rounded to three digits,
@@ -8,6 +8,8 @@
  * - two-tier: sites in a plane. Inside a site nodes reach each other at the full rate of their
  *   links; between two sites a pair of nodes gets the lower of the sender's site's up and the
  *   receiver's site's down rate, and waits as light in fibre does over that distance.
+ * - waxman, barabasi-albert: sites in a plane that are joined by a random graph of links. Between
+ *   two sites a pair of nodes gets the narrowest link of the route of least latency.
  * - thesis: nodes behind links of unequal up and down rates, speeds and storage, nothing between
  *   them; free storage is drawn anew for every epoch.
  */
@@ -26,6 +28,8 @@
 typedef enum generate_kind {
     GENERATE_TWO_TIER,
     GENERATE_THESIS,
+    GENERATE_WAXMAN,
+    GENERATE_BARABASI_ALBERT,
 } generate_kind;
 
 /* In the order of the kinds, NULL at the end. */
@@ -37,11 +41,14 @@ typedef struct generate_options {
     uint64_t seed;
     double spread;                /* 1 to GENERATE_MAX_SPREAD */
     double rate_bytes_per_s;      /* middle of the nodes' down rates; up is 1/spread to 1 of it */
-    double wan_bytes_per_s;       /* two-tier: the same of a site */
+    double wan_bytes_per_s;       /* the same of a site in two-tier; middle of links in graphs */
     double compute_samples_per_s; /* middle */
     int64_t free_bytes;           /* middle */
     int epochs;                   /* free storage is drawn anew at the start of epochs 2..epochs */
-    size_t sites;                 /* two-tier; 0: the square root of `nodes`, rounded up */
+    size_t sites;                 /* 0: in two-tier the square root of `nodes`, in graphs all */
+    size_t links;                 /* barabasi-albert: of a node that joins */
+    double alpha;                 /* waxman: as in random_graph.h */
+    double beta;
 } generate_options;
 
 /* What the kind draws from where nobody says otherwise. */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,8 +66,10 @@ static void a_seed_gives_one_network_with_every_compiler(void **state)
         generate_kind kind;
         uint64_t hash;
     } known[] = {
-        {GENERATE_TWO_TIER, 0xbb792ad2c93173ec},
-        {GENERATE_THESIS, 0x7725aa02023c55f3},
+        {GENERATE_TWO_TIER, 0x88341146728950e2},
+        {GENERATE_THESIS, 0x4434168ab50ac6c1},
+        {GENERATE_WAXMAN, 0x77a413a015ecc39e},
+        {GENERATE_BARABASI_ALBERT, 0xccc211b99ac59b35},
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
         network *net = generate_kind_of(known[k].kind, 200, 7);
@@ -214,6 +217,43 @@ static void wan_caps_come_from_the_rates_of_two_sites(void **state)
     network_free(net);
 }
 
+/* Pairs see a graph's best routes: latencies keep the triangle inequality, are the same both ways
+ * like the cables, and where a way over a third site is as short, one such way is as narrow. */
+static void graph_pairs_are_routes(void **state)
+{
+    (void)state;
+    for (generate_kind kind = GENERATE_WAXMAN; kind <= GENERATE_BARABASI_ALBERT; kind++) {
+        generate_options o = generate_defaults(kind, 90, 3);
+        o.sites = 45;
+        o.beta = 0.2;
+        network *net = generate(o);
+        size_t n = net->site_count, over = 0, direct = 0;
+        assert_int_equal(n, 45);
+        const double *latency = net->latency_s, *cap = net->cap_bytes_per_s;
+        for (size_t s = 0; s < n; s++)
+            for (size_t t = 0; t < n; t++) {
+                double here = latency[s * n + t];
+                bool as_short = false, as_narrow = false;
+                assert_true(here == latency[t * n + s]);
+                assert_true(s == t ? here == 0 && isinf(cap[s * n + t])
+                                   : isfinite(cap[s * n + t]) && cap[s * n + t] > 0);
+                for (size_t u = 0; u < n; u++) {
+                    double detour = latency[s * n + u] + latency[u * n + t];
+                    assert_true(here <= detour + 1e-9);
+                    if (s == t || u == s || u == t || detour > here + 1e-9)
+                        continue;
+                    as_short = true;
+                    as_narrow |= cap[s * n + t] == fmin(cap[s * n + u], cap[u * n + t]);
+                }
+                assert_true(as_narrow == as_short);
+                over += as_short;
+                direct += s != t && !as_short;
+            }
+        assert_true(over > n && direct >= 2 * (n - 1));
+        network_free(net);
+    }
+}
+
 static void the_nodes_of_a_small_network_begin_a_larger_one(void **state)
 {
     (void)state;
@@ -271,21 +311,32 @@ static void options_out_of_range_are_refused(void **state)
     bad = o;
     bad.sites = 11;
     refuses(bad, EDGEPS_USAGE, "sites: 11 are more than the 10 nodes");
+    bad = o;
+    bad.alpha = 0;
+    refuses(bad, EDGEPS_USAGE, "alpha: must be above 0");
+    bad = o;
+    bad.beta = 1.5;
+    refuses(bad, EDGEPS_USAGE, "beta within 0 and 1");
+    bad = o;
+    bad.links = 0;
+    refuses(bad, EDGEPS_USAGE, "links: 0 is not within 1 and");
 }
 
 static void generating_survives_each_allocation_failing(void **state)
 {
     (void)state;
-    generate_options o = generate_defaults(GENERATE_TWO_TIER, 9, 1);
-    o.epochs = 3;
-    edgeps_err err = EDGEPS_NOMEM;
-    for (long n = 1; err; n++) {
-        network *net = NULL;
-        mem_fail_at(n);
-        err = generate_network(&o, NULL, &net);
-        mem_fail_at(0);
-        assert_true(err == EDGEPS_OK ? net != NULL : err == EDGEPS_NOMEM && !net);
-        network_free(net);
+    for (generate_kind kind = GENERATE_TWO_TIER; kind <= GENERATE_BARABASI_ALBERT; kind++) {
+        generate_options o = generate_defaults(kind, 9, 1);
+        o.epochs = 3;
+        edgeps_err err = EDGEPS_NOMEM;
+        for (long n = 1; err; n++) {
+            network *net = NULL;
+            mem_fail_at(n);
+            err = generate_network(&o, NULL, &net);
+            mem_fail_at(0);
+            assert_true(err == EDGEPS_OK ? net != NULL : err == EDGEPS_NOMEM && !net);
+            network_free(net);
+        }
     }
 }
 
@@ -298,6 +349,7 @@ int main(void)
         cmocka_unit_test(storage_is_drawn_anew_for_every_epoch),
         cmocka_unit_test(sites_are_near_inside_and_far_apart),
         cmocka_unit_test(wan_caps_come_from_the_rates_of_two_sites),
+        cmocka_unit_test(graph_pairs_are_routes),
         cmocka_unit_test(the_nodes_of_a_small_network_begin_a_larger_one),
         cmocka_unit_test(ten_thousand_nodes_need_a_hundred_sites),
         cmocka_unit_test(options_out_of_range_are_refused),

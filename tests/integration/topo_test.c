@@ -50,7 +50,7 @@ static void refuses(const char *const *arguments, const char *words)
 static void a_generated_network_is_planned(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"two-tier", "thesis"};
+    static const char *const kinds[] = {"two-tier", "thesis", "waxman", "barabasi-albert"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         command c;
         RUN(c, "topo", "generate", "--kind", kinds[k], "--nodes", "30", "-o", path);
@@ -95,8 +95,9 @@ static void bad_usage_is_refused_with_the_option(void **state)
     REFUSES("edgeps topo: no command given", "topo");
     REFUSES("edgeps topo: 'nonsense' is no command", "topo", "nonsense");
     REFUSES("edgeps topo generate: --kind: is missing", "topo", "generate");
-    REFUSES("--kind: 'ring' is none of: two-tier, thesis", "topo", "generate", "--kind", "ring",
-            "--nodes", "3");
+    REFUSES("--kind: 'ring' is none of: two-tier, thesis, waxman, "
+            "barabasi-albert",
+            "topo", "generate", "--kind", "ring", "--nodes", "3");
     REFUSES("--nodes: is missing", "topo", "generate", "--kind", "thesis");
     REFUSES("--nodes: 0 is not within 1 and 100000", "topo", "generate", "--kind", "thesis",
             "--nodes", "0");
