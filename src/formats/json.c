@@ -39,6 +39,23 @@ edgeps_err json_check_keys(const json_t *object, const char *const *keys, edgeps
     return EDGEPS_OK;
 }
 
+edgeps_err json_parse(const char *text, size_t length, edgeps_diag *diag, json_t **out)
+{
+    json_error_t at;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
+    if (root) {
+        *out = root;
+        return EDGEPS_OK;
+    }
+    edgeps_err err =
+        diag_fail(diag, EDGEPS_FORMAT, "line %d, column %d: %s", at.line, at.column, at.text);
+    if (diag) {
+        diag->line = at.line;
+        diag->column = at.column;
+    }
+    return err;
+}
+
 static edgeps_err unreadable(const char *path, edgeps_diag *diag)
 {
     return diag_fail(diag, EDGEPS_USAGE, "%s: cannot be read: %s", path, strerror(errno));

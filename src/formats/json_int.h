@@ -12,6 +12,9 @@
 /* Refuses what is no object, and any key that is not in the NULL-ended list. */
 edgeps_err json_check_keys(const json_t *object, const char *const *keys, edgeps_diag *diag);
 
+/* Keys used twice are refused. EDGEPS_FORMAT with line and column. */
+edgeps_err json_parse(const char *text, size_t length, edgeps_diag *diag, json_t **out);
+
 /* The whole file; the caller frees it with mem_free. EDGEPS_USAGE when it cannot be read. */
 edgeps_err json_read_file(const char *path, int64_t most_bytes, edgeps_diag *diag, char **text,
                           size_t *length);

@@ -445,18 +445,10 @@ static edgeps_err read_network(const json_t *root, edgeps_diag *diag, network **
 edgeps_err network_json_parse(const char *text, size_t length, const char *source,
                               edgeps_diag *diag, network **out)
 {
-    json_error_t at;
-    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
-    if (!root) {
-        edgeps_err err = diag_fail(diag, EDGEPS_FORMAT, "%s: line %d, column %d: %s", source,
-                                   at.line, at.column, at.text);
-        if (diag) {
-            diag->line = at.line;
-            diag->column = at.column;
-        }
-        return err;
-    }
-    edgeps_err err = read_network(root, diag, out);
+    json_t *root = NULL;
+    edgeps_err err = json_parse(text, length, diag, &root);
+    if (!err)
+        err = read_network(root, diag, out);
     json_decref(root);
     return err ? diag_wrap(diag, err, "%s", source) : EDGEPS_OK;
 }

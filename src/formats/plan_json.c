@@ -153,13 +153,11 @@ static const char *name_in(const void *p, size_t node)
 edgeps_err plan_json_parse(const char *text, size_t length, const problem *p, edgeps_diag *diag,
                            plan *out)
 {
-    json_error_t at;
-    json_t *index = NULL, *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
+    json_t *index = NULL, *root = NULL;
     plan pl = {.global = PLAN_NONE};
-    if (!root)
-        return diag_fail(diag, EDGEPS_FORMAT, "line %d, column %d: %s", at.line, at.column,
-                         at.text);
-    edgeps_err err = json_index(p, p->count, name_in, diag, &index);
+    edgeps_err err = json_parse(text, length, diag, &root);
+    if (!err)
+        err = json_index(p, p->count, name_in, diag, &index);
     if (!err && (err = plan_make(p->count, &pl)))
         diag_fail(diag, err, "no memory for a plan");
     if (!err)

@@ -5,7 +5,6 @@
  * the GraphML2DEFO converter of github.com/svissicchio/Repetita. */
 #include "formats/topology_int.h"
 
-#include "base/mem.h"
 #include "formats/quantity.h"
 
 #include <math.h>
@@ -187,12 +186,12 @@ static edgeps_err read_edges(lines *l, edgeps_diag *diag, topology *graph)
 edgeps_err repetita_read(const char *text, size_t length, edgeps_diag *diag, topology *graph)
 {
     lines l = {.at = text, .end = text + length};
-    topology_index *index = NULL;
+    json_t *index = NULL;
     edgeps_err err = next_line(&l, diag);
     if (!err)
         err = read_nodes(&l, diag, graph);
     if (!err)
-        err = topology_index_make(graph, diag, &index);
-    mem_free(index);
+        err = topology_index(graph, diag, &index);
+    json_decref(index);
     return err ? err : read_edges(&l, diag, graph);
 }

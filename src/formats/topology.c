@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_FILE_BYTES (INT64_C(1) << 28)
@@ -18,9 +17,9 @@ static const struct {
     edgeps_err (*read)(const char *, size_t, edgeps_diag *, topology *);
 } formats[] = {
     {"auto", TOPOLOGY_AUTO, NULL},
-    {"graphml", TOPOLOGY_GRAPHML, NULL},
-    {"gml", TOPOLOGY_GML, NULL},
-    {"node-link", TOPOLOGY_NODELINK, NULL},
+    {"graphml", TOPOLOGY_GRAPHML, graphml_read},
+    {"gml", TOPOLOGY_GML, gml_read},
+    {"node-link", TOPOLOGY_NODELINK, nodelink_read},
     {"repetita", TOPOLOGY_REPETITA, repetita_read},
 };
 
@@ -34,12 +33,17 @@ bool topology_format_named(const char *name, topology_format *out)
     return false;
 }
 
+/* What editors on Windows put in front of UTF-8. */
+static size_t byte_order_mark(const char *text, size_t length)
+{
+    return length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 /* XML begins with "<", JSON with "{", and Repetita's files with the word NODES: what is left is
  * GML, which may begin with any word. */
 static topology_format guess(const char *text, size_t length)
 {
-    static const char byte_order_mark[] = "\xef\xbb\xbf";
-    size_t at = length >= 3 && memcmp(text, byte_order_mark, 3) == 0 ? 3 : 0;
+    size_t at = 0;
     while (at < length && strchr(" \t\r\n", text[at]) && text[at])
         at++;
     if (at == length)
@@ -63,7 +67,6 @@ void topology_free(topology *graph)
         mem_free(graph->nodes[v].name);
         mem_free(graph->nodes[v].label);
     }
-    topology_report_free(&graph->notes);
     mem_free(graph->name);
     mem_free(graph->nodes);
     mem_free(graph->edges);
@@ -111,45 +114,20 @@ edgeps_err topology_add_edge(topology *graph, topology_edge edge, edgeps_diag *d
     return EDGEPS_OK;
 }
 
-static int compare_names(const void *a, const void *b, void *nodes)
+static const char *name_of(const void *graph, size_t v)
 {
-    const topology_node *of = nodes;
-    return strcmp(of[*(const topology_index *)a].name, of[*(const topology_index *)b].name);
+    return ((const topology *)graph)->nodes[v].name;
 }
 
-edgeps_err topology_index_make(const topology *graph, edgeps_diag *diag, topology_index **out)
+edgeps_err topology_index(const topology *graph, edgeps_diag *diag, json_t **out)
 {
-    topology_index *index = mem_alloc(graph->node_count, sizeof *index);
-    if (!index)
-        return diag_fail(diag, EDGEPS_NOMEM, "no memory for the names of nodes");
-    for (size_t v = 0; v < graph->node_count; v++)
-        index[v] = (topology_index)v;
-    qsort_r(index, graph->node_count, sizeof *index, compare_names, graph->nodes);
-    for (size_t k = 1; k < graph->node_count; k++) {
-        const char *name = graph->nodes[index[k]].name;
-        if (strcmp(name, graph->nodes[index[k - 1]].name) != 0)
-            continue;
-        mem_free(index);
-        return diag_fail(diag, EDGEPS_FORMAT, "the id '%.63s' belongs to two nodes", name);
-    }
-    *out = index;
-    return EDGEPS_OK;
+    return json_index(graph, graph->node_count, name_of, diag, out);
 }
 
-int64_t topology_index_find(const topology *graph, const topology_index *index, const char *name)
+int64_t topology_index_find(const json_t *index, const char *name)
 {
-    size_t low = 0, high = graph->node_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strcmp(graph->nodes[index[middle]].name, name);
-        if (order == 0)
-            return index[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return -1;
+    const json_t *found = json_object_get(index, name);
+    return found ? (int64_t)json_integer_value(found) : -1;
 }
 
 edgeps_err topology_report_add(topology_report *report, const char *format, ...)
@@ -176,16 +154,28 @@ void topology_report_free(topology_report *report)
     *report = (topology_report){0};
 }
 
+/* Where hosts have rates, as in Shadow's graphs, the links between are as wide as they need. */
+static void widen_links(topology *graph)
+{
+    bool hosts = false;
+    for (size_t v = 0; v < graph->node_count; v++)
+        hosts |= !isnan(graph->nodes[v].up_bytes_per_s) || !isnan(graph->nodes[v].down_bytes_per_s);
+    for (size_t k = 0; hosts && k < graph->edge_count; k++)
+        if (isnan(graph->edges[k].bytes_per_s))
+            graph->edges[k].bytes_per_s = INFINITY;
+}
+
 static edgeps_err read_as(topology_format format, const char *text, size_t length,
                           edgeps_diag *diag, topology *graph)
 {
-    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
-        if (formats[k].format == format && formats[k].read) {
-            edgeps_err err = formats[k].read(text, length, diag, graph);
-            if (!err && graph->node_count == 0)
-                err = diag_fail(diag, EDGEPS_FORMAT, "holds no nodes");
-            return err;
-        }
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
+        if (formats[k].format != format || !formats[k].read)
+            continue;
+        edgeps_err err = formats[k].read(text, length, diag, graph);
+        if (!err && graph->node_count == 0)
+            err = diag_fail(diag, EDGEPS_FORMAT, "holds no nodes");
+        return err;
+    }
     return diag_fail(diag, EDGEPS_FORMAT,
                      "is no topology; GraphML, GML, node-link JSON and Repetita are read");
 }
@@ -196,6 +186,9 @@ edgeps_err topology_parse(const char *text, size_t length, topology_format forma
     topology *graph = topology_make();
     if (!graph)
         return diag_fail(diag, EDGEPS_NOMEM, "%s: no memory for a topology", source);
+    size_t mark = byte_order_mark(text, length);
+    text += mark;
+    length -= mark;
     if (format == TOPOLOGY_AUTO)
         format = guess(text, length);
     edgeps_err err = read_as(format, text, length, diag, graph);
@@ -203,6 +196,7 @@ edgeps_err topology_parse(const char *text, size_t length, topology_format forma
         topology_free(graph);
         return diag_wrap(diag, err, "%s", source);
     }
+    widen_links(graph);
     *out = graph;
     return EDGEPS_OK;
 }

@@ -61,7 +61,7 @@ typedef struct topology {
     topology_node *nodes;
     size_t edge_count;
     topology_edge *edges;
-    topology_report notes; /* what the file says and no network can hold */
+    size_t lossy_count; /* links with packet loss or jitter, which a network does not hold */
 } topology;
 
 /* A zeroed struct holds all defaults. */
@@ -117,8 +117,8 @@ edgeps_err topology_add_edge(topology *graph, topology_edge edge, edgeps_diag *d
  * Parallel edges are one link with the sum of their rates. The best route between two sites gives
  * their latency and, by its narrowest link, their cap; a loop gives those between nodes of one
  * site. EDGEPS_FORMAT: links without a speed and no default, or a node whose rates nothing tells;
- * EDGEPS_INFEASIBLE: disconnected nodes that the options neither drop nor keep. The report begins
- * with the topology's notes; the caller frees it with topology_report_free. */
+ * EDGEPS_INFEASIBLE: disconnected nodes that the options neither drop nor keep. The
+ * caller frees the report with topology_report_free. */
 edgeps_err network_from_topology(const topology *graph, const topology_options *options,
                                  edgeps_diag *diag, network **out, topology_report *report);
 

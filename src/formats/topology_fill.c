@@ -75,13 +75,26 @@ static edgeps_err list_edges(draft *d, const bool *marked)
     return err;
 }
 
+/* Tells what was filled in, and where, unless it was everywhere. */
+static edgeps_err tell_filled(draft *d, const bool *marked, size_t missing, const char *what,
+                              const char *taken)
+{
+    bool all = missing == d->edge_count;
+    edgeps_err err =
+        topology_report_add(&d->report, "%zu of %zu link directions have no %s; %s is taken%s",
+                            missing, d->edge_count, what, taken, all ? "" : ":");
+    return err || all ? err : list_edges(d, marked);
+}
+
 static edgeps_err fill_speeds(draft *d, bool *marked, edgeps_diag *diag)
 {
     size_t missing = 0;
     double rate = d->options->link_bytes_per_s;
     for (size_t k = 0; k < d->edge_count; k++)
         missing += marked[k] = isnan(d->edges[k].bytes_per_s);
-    if (missing && rate == 0)
+    if (missing == 0)
+        return EDGEPS_OK;
+    if (rate == 0)
         return diag_fail(diag, EDGEPS_FORMAT,
                          "%zu of %zu link directions have no speed; give one for all of them, "
                          "such as --default-rate \"1 Gbit/s\"",
@@ -89,15 +102,9 @@ static edgeps_err fill_speeds(draft *d, bool *marked, edgeps_diag *diag)
     for (size_t k = 0; k < d->edge_count; k++)
         if (marked[k])
             d->edges[k].bytes_per_s = rate;
-    if (!missing)
-        return EDGEPS_OK;
     char text[QUANTITY_TEXT_BYTES];
     quantity_text(QUANTITY_RATE, rate, text);
-    if (topology_report_add(&d->report, "%zu of %zu link directions have no speed; %s is taken:",
-                            missing, d->edge_count, text) ||
-        list_edges(d, marked))
-        return topology_no_memory(diag);
-    return EDGEPS_OK;
+    return tell_filled(d, marked, missing, "speed", text) ? topology_no_memory(diag) : EDGEPS_OK;
 }
 
 /* Haversine: well conditioned for near places. */
@@ -107,7 +114,7 @@ static double distance_m(const topology_node *a, const topology_node *b)
     double half_lat = sin((lat_b - lat_a) / 2);
     double half_lon = sin((b->longitude_deg - a->longitude_deg) * RADIANS_PER_DEG / 2);
     double square = half_lat * half_lat + cos(lat_a) * cos(lat_b) * half_lon * half_lon;
-    return 2 * EARTH_RADIUS_M * asin(fmin(1, sqrt(square)));
+    return 2 * EARTH_RADIUS_M * asin(sqrt(square > 1 ? 1 : square));
 }
 
 /* NAN where a place is not known. In whole microseconds: what mathematical libraries differ in lies
@@ -143,12 +150,25 @@ static edgeps_err fill_latencies(draft *d, bool *marked, edgeps_diag *diag)
     if (!err && missing) {
         char text[QUANTITY_TEXT_BYTES];
         quantity_text(QUANTITY_TIME, latency_s, text);
-        err = topology_report_add(
-            &d->report, "%zu of %zu link directions have no latency; %s is taken:", missing,
-            d->edge_count, text);
-        if (!err)
-            err = list_edges(d, marked);
+        err = tell_filled(d, marked, missing, "latency", text);
     }
+    return err ? topology_no_memory(diag) : EDGEPS_OK;
+}
+
+static edgeps_err tell_rest(draft *d, edgeps_diag *diag)
+{
+    edgeps_err err = EDGEPS_OK;
+    size_t unlimited = 0;
+    for (size_t k = 0; k < d->edge_count; k++)
+        unlimited += isinf(d->edges[k].bytes_per_s);
+    if (unlimited)
+        err = topology_report_add(&d->report,
+                                  "%zu of %zu link directions have no speed of their own; the "
+                                  "rates of the nodes limit them",
+                                  unlimited, d->edge_count);
+    if (!err && d->graph->lossy_count)
+        err = topology_report_add(&d->report, "packet loss and jitter of %zu links is left out",
+                                  d->graph->lossy_count);
     return err ? topology_no_memory(diag) : EDGEPS_OK;
 }
 
@@ -160,6 +180,8 @@ static edgeps_err fill_gaps(draft *d, edgeps_diag *diag)
     edgeps_err err = fill_speeds(d, marked, diag);
     if (!err)
         err = fill_latencies(d, marked, diag);
+    if (!err)
+        err = tell_rest(d, diag);
     mem_free(marked);
     return err;
 }

@@ -294,8 +294,6 @@ static edgeps_err start(draft *d, edgeps_diag *diag)
     d->in_bytes_per_s = mem_alloc(n, sizeof *d->in_bytes_per_s);
     d->sites = mem_alloc(n, sizeof *d->sites);
     bool ok = d->kept && d->edges && d->out_bytes_per_s && d->in_bytes_per_s && d->sites;
-    for (size_t k = 0; ok && k < d->graph->notes.count; k++)
-        ok = !topology_report_add(&d->report, "%s", d->graph->notes.lines[k]);
     return ok ? EDGEPS_OK : topology_no_memory(diag);
 }
 

@@ -1,0 +1,8 @@
+/* Foreign bytes into this reader of topologies. */
+#include "formats/fuzz_topology.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+    fuzz_topology(bytes, count, TOPOLOGY_NODELINK);
+    return 0;
+}
