@@ -110,6 +110,16 @@ void place_ground_free(place_ground *gr)
     *gr = (place_ground){0};
 }
 
+double place_distance_s(const problem *p, size_t worker, size_t server)
+{
+    if (worker == server)
+        return 0;
+    double bytes = (double)job_wire_bytes(&p->job);
+    return bytes / problem_rate_bytes_per_s(p, worker, server) +
+           bytes / problem_rate_bytes_per_s(p, server, worker) +
+           problem_latency_s(p, worker, server) + problem_latency_s(p, server, worker);
+}
+
 edgeps_err place_best_make(const problem *p, place_best *out)
 {
     place_best b = {.p = p, .round_s = INFINITY};

@@ -36,18 +36,6 @@ static int32_t parent_of(const place_moves *m, size_t worker)
     return cost_search_plan(m->search)->parent[worker];
 }
 
-/* There and back without other traffic; INFINITY without a path. */
-static double distance_s(const place_moves *m, size_t worker, size_t server)
-{
-    const problem *p = m->gr->p;
-    if (worker == server)
-        return 0;
-    double bytes = (double)job_wire_bytes(&p->job);
-    return bytes / problem_rate_bytes_per_s(p, worker, server) +
-           bytes / problem_rate_bytes_per_s(p, server, worker) +
-           problem_latency_s(p, worker, server) + problem_latency_s(p, server, worker);
-}
-
 static void attach(place_moves *m, size_t worker, size_t server)
 {
     if (!m->err)
@@ -98,7 +86,7 @@ static size_t list_workers(place_moves *m, size_t server, size_t to)
     size_t count = 0;
     for (int32_t i = cost_search_first(m->search, server); i != PLAN_NONE;
          i = cost_search_next(m->search, (size_t)i))
-        m->near[count++] = (place_near){distance_s(m, (size_t)i, to), (uint32_t)i};
+        m->near[count++] = (place_near){place_distance_s(m->gr->p, (size_t)i, to), (uint32_t)i};
     return count;
 }
 
@@ -146,7 +134,8 @@ static bool open_server(place_moves *m, size_t server)
     if (share > (size_t)gr->room[server])
         share = (size_t)gr->room[server];
     for (size_t w = 0; w < gr->worker_count; w++)
-        m->near[w] = (place_near){distance_s(m, gr->workers[w], server), gr->workers[w]};
+        m->near[w] =
+            (place_near){place_distance_s(m->gr->p, gr->workers[w], server), gr->workers[w]};
     return take_nearest(m, gr->worker_count, server, share);
 }
 
@@ -159,7 +148,7 @@ static int32_t nearest_open(const place_moves *m, size_t worker, size_t closed)
     double best_s = INFINITY;
     for (size_t l = 0; l < count; l++) {
         size_t j = locals[l];
-        double distance = distance_s(m, worker, j);
+        double distance = place_distance_s(m->gr->p, worker, j);
         if (j == closed || distance >= best_s || !reaches(m, worker, j) ||
             cost_search_children(m->search, j) >= place_room(m->gr, global, (int32_t)count - 1, j))
             continue;

@@ -49,6 +49,10 @@ int32_t place_room(const place_ground *gr, size_t global, int32_t locals, size_t
 /* May `server` be a local server of `global`? Storage is not asked. */
 bool place_joins(const place_ground *gr, size_t global, size_t server);
 
+/* There and back without other traffic, latencies included; 0 on one node, INFINITY without a
+ * path. */
+double place_distance_s(const problem *p, size_t worker, size_t server);
+
 /* ---- assignment: bipartite b-matching by augmenting paths ---- */
 
 typedef struct place_match {
@@ -222,6 +226,55 @@ edgeps_err place_front_run(const place_ground *gr, const double *chain, double r
 edgeps_err place_settle(const place_times *t, const place_view *v, const bool *open,
                         place_match *match, plan *pl, bool *settled);
 
+/* ---- algorithms that only choose servers ---- */
+
+/* What they share: the assignment to the chosen servers, the judgement, the best plan so far. */
+typedef struct place_choice {
+    const place_ground *gr;
+    place_watch *watch;
+    uint32_t *servers; /* nodes with room for a server, local or global */
+    size_t server_count;
+    place_times times;
+    place_view view; /* of the global server tried last, when `viewed` */
+    bool viewed;
+    place_match match;
+    plan trial;
+    plan best;
+    double best_s; /* INFINITY: none yet */
+    bool *tried;   /* per node: as the global server */
+    double play_us;
+    double work_us;
+    double *scratch;
+} place_choice;
+
+typedef edgeps_err place_chooser(place_choice *c, uint64_t seed);
+
+/* Runs a chooser. Where none of its choices gave a plan, the answer is any feasible one. */
+edgeps_err place_choose(const problem *p, const place_options *options, place_chooser *choose,
+                        place_result *out);
+
+/* False when the effort (by a count) is spent, the deadline has passed or `progress` said stop. */
+bool place_choice_go_on(place_choice *c, double done_fraction);
+
+/* Makes the best plan of `global` with the open servers and keeps it if it is the best so far.
+ * First closes servers that may not be open, and after that opens more while the open ones cannot
+ * hold all workers. *round_s: its time, or a bound of it; INFINITY where there is no plan. */
+edgeps_err place_choice_try(place_choice *c, size_t global, bool *open, double *round_s);
+
+/* The same for c->trial, which must be feasible. */
+edgeps_err place_choice_offer(place_choice *c, double *round_s);
+
+/* Opens the server that can take most of the workers stuck in c->match; false when none can, or
+ * `global` has as many as it may have. */
+bool place_choice_relieve(const place_choice *c, size_t global, bool *open);
+
+/* Sorts c->servers by a value per node, largest first; equals keep their order. */
+void place_choice_rank(place_choice *c, const double *value);
+
+/* For a ranking of servers, best first: the first that can be the global server of any plan is, and
+ * the first k that may be local servers are, for growing k. */
+edgeps_err place_choice_prefixes(place_choice *c, const uint32_t *order, size_t count);
+
 /* ---- the algorithms ---- */
 
 place_function place_approx;
@@ -229,6 +282,13 @@ place_function place_greedy;
 place_function place_random;
 place_function place_brute;
 place_function place_exact;
+place_function place_uniform;
+place_function place_degree;
+place_function place_storage;
+place_function place_gonzalez;
+place_function place_kmedian;
+place_function place_genetic;
+place_function place_pso;
 
 /* Asks an outside command, given to /bin/sh -c: the problem as JSON in, its plan out (formats). The
  * plan is checked like any other and not improved. Exit status 3 says that there is none;
