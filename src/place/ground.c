@@ -64,6 +64,16 @@ bool place_joins(const place_ground *gr, size_t global, size_t server)
            (server == global || problem_connected(gr->p, server, global));
 }
 
+void place_ground_room(place_ground *gr, size_t node)
+{
+    const problem *p = gr->p;
+    int64_t bytes = p->nodes[node].free_bytes;
+    if (!p->nodes[node].serve)
+        return;
+    gr->room[node] = most_within(&p->job, job_local_need_bytes, bytes, (int32_t)gr->worker_count);
+    gr->fan[node] = most_within(&p->job, job_global_need_bytes, bytes, (int32_t)p->max_locals);
+}
+
 static void fill_ground(place_ground *gr)
 {
     const problem *p = gr->p;
@@ -71,13 +81,9 @@ static void fill_ground(place_ground *gr)
         if (p->nodes[j].train)
             gr->workers[gr->worker_count++] = (uint32_t)j;
     for (size_t j = 0; j < p->count; j++) {
-        const problem_node *node = &p->nodes[j];
-        if (!node->serve)
+        if (!p->nodes[j].serve)
             continue;
-        gr->room[j] =
-            most_within(&p->job, job_local_need_bytes, node->free_bytes, (int32_t)gr->worker_count);
-        gr->fan[j] =
-            most_within(&p->job, job_global_need_bytes, node->free_bytes, (int32_t)p->max_locals);
+        place_ground_room(gr, j);
         for (size_t w = 0; w < gr->worker_count; w++) {
             size_t i = gr->workers[w];
             gr->path[j * p->count + i] = i == j || problem_connected(p, i, j);

@@ -43,6 +43,9 @@ typedef struct place_ground {
 edgeps_err place_ground_make(const problem *p, place_ground *out);
 void place_ground_free(place_ground *gr);
 
+/* Computes room and fan of one node anew, whose free storage has changed. */
+void place_ground_room(place_ground *gr, size_t node);
+
 /* Room of `server` for children when `global` has `locals` local servers. */
 int32_t place_room(const place_ground *gr, size_t global, int32_t locals, size_t server);
 
