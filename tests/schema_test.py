@@ -37,7 +37,7 @@ def problem_of(path, *options):
 
 
 networks, plans, events = schema("network"), schema("plan"), schema("events")
-problems = schema("problem")
+problems, explanations = schema("problem"), schema("explain")
 examples = sorted(glob.glob(f"{source}/examples/*.json"))
 assert len(examples) >= 3
 for path in examples:
@@ -62,6 +62,14 @@ for path in examples:
                           capture_output=True).stdout
     plans.validate(json.loads(text))
     assert json.loads(text)["stopped"] == "deadline"
+    for more in ([], ["--replan"], ["--without", network["nodes"][-1]["name"]]):
+        text = subprocess.run([edgeps, "explain", path, "--json", "--top", "3", *more], check=True,
+                              capture_output=True).stdout
+        explained = json.loads(text)
+        explanations.validate(explained)
+        refuses(explanations, explained, lambda e: e.pop("servers"))
+        assert len(explained["gains"]) <= 3
+        assert ("replanned_s" in explained) == (more == ["--replan"])
     problem = problem_of(path, "--deadline", "60 s")
     problems.validate(problem)
     refuses(problems, problem, lambda p: p["nodes"][0].pop("site"))

@@ -4,6 +4,7 @@
 #define EDGEPS_CLI_CLI_H
 
 int cli_plan(int argc, char **argv);
+int cli_explain(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_topo(int argc, char **argv);

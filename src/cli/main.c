@@ -9,6 +9,7 @@ static const struct {
     const char *text;
 } commands[] = {
     {"plan", cli_plan, "place the parameter servers of a job in a network"},
+    {"explain", cli_explain, "tell why a plan is as it is, and what would make it faster"},
     {"run", cli_run, "train through placed servers, one process per node"},
     {"report", cli_report, "print what happened in a run, and what it came to"},
     {"topo", cli_topo, "generate networks"},

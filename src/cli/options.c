@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-edgeps_err options_read(options_table table, int argc, char **argv, const char **values,
-                        const char **operand, edgeps_diag *diag)
+static edgeps_err read_options(options_table table, int argc, char **argv, const char **values,
+                               edgeps_diag *diag)
 {
     assert(table.count < OPTIONS_MOST);
     struct option known[OPTIONS_MOST + 1] = {{0}};
@@ -38,11 +38,33 @@ edgeps_err options_read(options_table table, int argc, char **argv, const char *
             return diag_fail(diag, EDGEPS_USAGE, "%s: no such option; see --help", given);
         values[found - 256] = optarg ? optarg : "";
     }
-    if (argc - optind > 1)
-        return diag_fail(diag, EDGEPS_USAGE, "'%s': one argument too many; see --help",
-                         argv[optind + 1]);
-    *operand = optind < argc ? argv[optind] : NULL;
     return EDGEPS_OK;
+}
+
+/* What getopt_long left behind, which has put it at the end. */
+static edgeps_err take_operands(int argc, char **argv, int most, const char **operands,
+                                edgeps_diag *diag)
+{
+    if (argc - optind > most)
+        return diag_fail(diag, EDGEPS_USAGE, "'%s': one argument too many; see --help",
+                         argv[optind + most]);
+    for (int k = 0; k < most; k++)
+        operands[k] = optind + k < argc ? argv[optind + k] : NULL;
+    return EDGEPS_OK;
+}
+
+edgeps_err options_read(options_table table, int argc, char **argv, const char **values,
+                        const char **operand, edgeps_diag *diag)
+{
+    edgeps_err err = read_options(table, argc, argv, values, diag);
+    return err ? err : take_operands(argc, argv, 1, operand, diag);
+}
+
+edgeps_err options_read_two(options_table table, int argc, char **argv, const char **values,
+                            const char *operands[2], edgeps_diag *diag)
+{
+    edgeps_err err = read_options(table, argc, argv, values, diag);
+    return err ? err : take_operands(argc, argv, 2, operands, diag);
 }
 
 void options_help(const char *usage, const char *purpose, options_table table)

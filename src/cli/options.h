@@ -25,10 +25,13 @@ typedef struct options_table {
 } options_table;
 
 /* Reads the command line after the subcommand's name (argv[0]): values[k] is the text of rows[k],
- * NULL where it was not given. At most one argument that is no option goes to `operand`. Texts lend
- * from argv. EDGEPS_USAGE otherwise. */
+ * NULL where it was not given. At most one argument that is no option goes to `operand`, or two
+ * to `operands`; NULL where there are fewer. Texts lend from argv. EDGEPS_USAGE otherwise. */
 edgeps_err options_read(options_table table, int argc, char **argv, const char **values,
                         const char **operand, edgeps_diag *diag);
+
+edgeps_err options_read_two(options_table table, int argc, char **argv, const char **values,
+                            const char *operands[2], edgeps_diag *diag);
 
 /* Prints "usage: edgeps <usage>", what it does, and a line per option. */
 void options_help(const char *usage, const char *purpose, options_table table);

@@ -22,7 +22,7 @@ typedef struct study {
     atomic_bool stopped;
     tree t;
     round_trace trace;
-    problem *copies; /* one for each thread: nodes of its own, the rest lent */
+    problem *copies; /* one for each thread */
     size_t copy_count;
     bool *played; /* per gain */
     cost_sensitivity result;
@@ -131,13 +131,9 @@ static edgeps_err make_copies(study *s)
     if (!s->copies)
         return EDGEPS_NOMEM;
     for (; s->copy_count < threads; s->copy_count++) {
-        problem *copy = &s->copies[s->copy_count];
-        *copy = *s->p;
-        copy->nodes = mem_alloc(s->p->count, sizeof *copy->nodes);
-        if (!copy->nodes)
-            return EDGEPS_NOMEM;
-        for (size_t i = 0; i < s->p->count; i++)
-            copy->nodes[i] = s->p->nodes[i];
+        edgeps_err err = problem_lend(s->p, &s->copies[s->copy_count]);
+        if (err)
+            return err;
     }
     return EDGEPS_OK;
 }
@@ -211,7 +207,7 @@ edgeps_err cost_find_gains(const problem *p, const plan *pl, const cost_step *st
         cost_sensitivity_free(&s.result);
     }
     for (size_t c = 0; c < s.copy_count; c++)
-        mem_free(s.copies[c].nodes);
+        problem_unlend(&s.copies[c]);
     mem_free(s.copies);
     mem_free(s.played);
     round_trace_free(&s.trace);

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define MAX_FILE_BYTES (INT64_C(256) << 20)
+
 static const char *const plan_keys[] = {
     "edgeps",     "algo",       "status",  "stopped",       "seed",         "model",
     "transfer",   "max_locals", "global",  "generation",    "locals",       "parent",
@@ -169,4 +171,45 @@ edgeps_err plan_json_parse(const char *text, size_t length, const problem *p, ed
     else
         *out = pl;
     return err;
+}
+
+edgeps_err plan_json_load(const char *path, const problem *p, edgeps_diag *diag, plan *out)
+{
+    char *text;
+    size_t length;
+    edgeps_err err = json_read_file(path, MAX_FILE_BYTES, diag, &text, &length);
+    if (err)
+        return err;
+    err = plan_json_parse(text, length, p, diag, out);
+    mem_free(text);
+    return err ? diag_wrap(diag, err, "%s", path) : EDGEPS_OK;
+}
+
+static void copy_text(const json_t *root, const char *key, size_t size, char *text)
+{
+    const char *found = json_string_value(json_object_get(root, key));
+    if (found && strlen(found) < size)
+        memcpy(text, found, strlen(found) + 1);
+}
+
+edgeps_err plan_json_load_origin(const char *path, edgeps_diag *diag, plan_json_origin *out)
+{
+    char *text;
+    size_t length;
+    json_error_t at;
+    plan_json_origin origin = {.max_locals = 0};
+    edgeps_err err = json_read_file(path, MAX_FILE_BYTES, diag, &text, &length);
+    if (err)
+        return err;
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &at);
+    mem_free(text);
+    if (!root)
+        return diag_fail(diag, EDGEPS_FORMAT, "%s: line %d, column %d: %s", path, at.line,
+                         at.column, at.text);
+    copy_text(root, "model", sizeof origin.model, origin.model);
+    copy_text(root, "transfer", sizeof origin.transfer, origin.transfer);
+    origin.max_locals = json_integer_value(json_object_get(root, "max_locals"));
+    json_decref(root);
+    *out = origin;
+    return EDGEPS_OK;
 }

@@ -44,6 +44,18 @@ edgeps_err plan_json_text(const plan_json_facts *facts, char **text);
 edgeps_err plan_json_parse(const char *text, size_t length, const problem *p, edgeps_diag *diag,
                            plan *out);
 
+/* The same from a file; EDGEPS_USAGE when it cannot be read. */
+edgeps_err plan_json_load(const char *path, const problem *p, edgeps_diag *diag, plan *out);
+
+/* What a plan file says of the problem that it answers; empty and 0 where it says nothing. */
+typedef struct plan_json_origin {
+    char model[32];
+    char transfer[32];
+    int64_t max_locals;
+} plan_json_origin;
+
+edgeps_err plan_json_load_origin(const char *path, edgeps_diag *diag, plan_json_origin *out);
+
 EDGEPS_API_END
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct change {
     double bound_s;
@@ -228,19 +229,15 @@ static edgeps_err list_nodes(study *s)
 static edgeps_err make_bench(const study *s, bench *b)
 {
     size_t n = s->p->count;
-    b->p = *s->p;
+    edgeps_err err = problem_lend(s->p, &b->p);
     b->gr = s->gr;
     b->gr.p = &b->p;
-    b->p.nodes = mem_alloc(n, sizeof *b->p.nodes);
     b->gr.room = mem_alloc(n, sizeof *b->gr.room);
     b->gr.fan = mem_alloc(n, sizeof *b->gr.fan);
-    if (!b->p.nodes || !b->gr.room || !b->gr.fan)
+    if (err || !b->gr.room || !b->gr.fan)
         return EDGEPS_NOMEM;
-    for (size_t i = 0; i < n; i++) {
-        b->p.nodes[i] = s->p->nodes[i];
-        b->gr.room[i] = s->gr.room[i];
-        b->gr.fan[i] = s->gr.fan[i];
-    }
+    memcpy(b->gr.room, s->gr.room, n * sizeof *b->gr.room);
+    memcpy(b->gr.fan, s->gr.fan, n * sizeof *b->gr.fan);
     return place_moves_make(&b->gr, s->pl, &b->moves);
 }
 
@@ -249,7 +246,7 @@ static void free_benches(study *s)
     for (size_t k = 0; k < s->bench_count; k++) {
         bench *b = &s->benches[k];
         place_moves_free(&b->moves);
-        mem_free(b->p.nodes);
+        problem_unlend(&b->p);
         mem_free(b->gr.room);
         mem_free(b->gr.fan);
         mem_free(b->list);

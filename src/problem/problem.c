@@ -169,6 +169,23 @@ out:
     return err;
 }
 
+edgeps_err problem_lend(const problem *p, problem *out)
+{
+    problem lent = *p;
+    lent.nodes = mem_alloc(p->count, sizeof *lent.nodes);
+    if (!lent.nodes)
+        return EDGEPS_NOMEM;
+    memcpy(lent.nodes, p->nodes, p->count * sizeof *lent.nodes);
+    *out = lent;
+    return EDGEPS_OK;
+}
+
+void problem_unlend(problem *lent)
+{
+    mem_free(lent->nodes);
+    lent->nodes = NULL;
+}
+
 void problem_free(problem *p)
 {
     if (!p)

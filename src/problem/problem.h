@@ -65,6 +65,11 @@ problem problem_shard(const problem *p, size_t s, size_t shards);
 
 void problem_free(problem *p);
 
+/* The same problem with nodes of its own, to be changed; all else stays `p`'s. problem_unlend
+ * releases the nodes. */
+edgeps_err problem_lend(const problem *p, problem *out);
+void problem_unlend(problem *lent);
+
 /* Goodput of a lone flow; INFINITY on one node, 0 where there is no path. */
 double problem_rate_bytes_per_s(const problem *p, size_t from, size_t to);
 
