@@ -7,14 +7,10 @@
 
 static edgeps_err add(changes *list, change c)
 {
-    if (list->count == list->room) {
-        size_t wanted = list->room ? 2 * list->room : 256;
-        change *grown = mem_resize(list->items, wanted, sizeof *grown);
-        if (!grown)
-            return EDGEPS_NOMEM;
-        list->items = grown;
-        list->room = wanted;
-    }
+    change *items = mem_grow(list->items, list->count + 1, sizeof *items, &list->room);
+    if (!items)
+        return EDGEPS_NOMEM;
+    list->items = items;
     list->items[list->count++] = c;
     return EDGEPS_OK;
 }

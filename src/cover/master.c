@@ -52,22 +52,14 @@ edgeps_err cover_master_add(cover_master *m, const double *coefficient, double n
     size_t count = 0, at = m->row_count ? m->rows[m->row_count - 1].end : 0;
     for (size_t j = 0; j < m->servers; j++)
         count += coefficient[j] > 0 && m->column_of[j] != COVER_NOBODY;
-    if (m->row_count == m->row_room) {
-        size_t room = 2 * m->row_room + 64;
-        void *rows = mem_resize(m->rows, room, sizeof *m->rows);
-        if (!rows)
-            return EDGEPS_NOMEM;
-        m->rows = rows;
-        m->row_room = room;
-    }
-    if (at + count > m->entry_room) {
-        size_t room = 2 * (at + count);
-        void *entries = mem_resize(m->entries, room, sizeof *m->entries);
-        if (!entries)
-            return EDGEPS_NOMEM;
-        m->entries = entries;
-        m->entry_room = room;
-    }
+    void *rows = mem_grow(m->rows, m->row_count + 1, sizeof *m->rows, &m->row_room);
+    if (!rows)
+        return EDGEPS_NOMEM;
+    m->rows = rows;
+    void *entries = mem_grow(m->entries, at + count, sizeof *m->entries, &m->entry_room);
+    if (!entries)
+        return EDGEPS_NOMEM;
+    m->entries = entries;
     for (size_t j = 0; j < m->servers; j++)
         if (coefficient[j] > 0 && m->column_of[j] != COVER_NOBODY)
             m->entries[at++] = (cover_entry){(uint32_t)j, fmin(coefficient[j], need)};

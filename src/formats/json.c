@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define READ_BYTES 65536
+
 static bool listed(const char *key, const char *const *keys)
 {
     for (; *keys; keys++)
@@ -71,15 +73,12 @@ edgeps_err json_read_file(const char *path, int64_t most_bytes, edgeps_diag *dia
         return unreadable(path, diag);
     edgeps_err err = EDGEPS_OK;
     for (size_t got = 1; !err && got; used += got) {
-        if (used == room) {
-            room = room ? 2 * room : 65536;
-            char *more = mem_resize(bytes, room, 1);
-            if (!more) {
-                err = diag_fail(diag, EDGEPS_NOMEM, "%s: no memory to read it", path);
-                break;
-            }
-            bytes = more;
+        char *more = mem_grow(bytes, used + READ_BYTES, 1, &room);
+        if (!more) {
+            err = diag_fail(diag, EDGEPS_NOMEM, "%s: no memory to read it", path);
+            break;
         }
+        bytes = more;
         got = fread(bytes + used, 1, room - used, file);
         if ((int64_t)(used + got) > most_bytes)
             err = diag_fail(diag, EDGEPS_USAGE, "%s: is larger than any such file", path);

@@ -49,14 +49,10 @@ void meter_kept_free(meter_kept *kept)
 
 static edgeps_err make_room(meter_history *history)
 {
-    if (history->count < history->room)
-        return EDGEPS_OK;
-    size_t room = history->room ? 2 * history->room : 16;
-    meter_kept *grown = mem_resize(history->kept, room, sizeof *grown);
+    meter_kept *grown = mem_grow(history->kept, history->count + 1, sizeof *grown, &history->room);
     if (!grown)
         return EDGEPS_NOMEM;
     history->kept = grown;
-    history->room = room;
     return EDGEPS_OK;
 }
 

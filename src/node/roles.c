@@ -35,16 +35,12 @@ void roles_post(agent *a, agent_role role, const proto_event *event, const void 
 {
     if (a->letter_head == a->letter_count)
         a->letter_head = a->letter_count = 0;
-    if (a->letter_count == a->letter_room) {
-        size_t room = a->letter_room ? 2 * a->letter_room : 64;
-        letter *letters = mem_resize(a->letters, room, sizeof *letters);
-        if (!letters) {
-            agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for events"));
-            return;
-        }
-        a->letters = letters;
-        a->letter_room = room;
+    letter *letters = mem_grow(a->letters, a->letter_count + 1, sizeof *letters, &a->letter_room);
+    if (!letters) {
+        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for events"));
+        return;
     }
+    a->letters = letters;
     a->letters[a->letter_count++] = (letter){role, *event, payload};
 }
 

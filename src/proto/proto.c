@@ -17,14 +17,11 @@ const char *proto_why_text(proto_why why)
 
 edgeps_err proto_effects_add(proto_effects *effects, proto_effect effect)
 {
-    if (effects->count == effects->room) {
-        size_t room = effects->room ? 2 * effects->room : 32;
-        proto_effect *items = mem_resize(effects->items, room, sizeof *items);
-        if (!items)
-            return EDGEPS_NOMEM;
-        effects->items = items;
-        effects->room = room;
-    }
+    proto_effect *items =
+        mem_grow(effects->items, effects->count + 1, sizeof *items, &effects->room);
+    if (!items)
+        return EDGEPS_NOMEM;
+    effects->items = items;
     effects->items[effects->count++] = effect;
     return EDGEPS_OK;
 }

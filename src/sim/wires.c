@@ -177,14 +177,10 @@ edgeps_err wires_send(wires *w, uint32_t e, wires_direction direction, wires_mes
     queue *q = &w->edges[e].queues[direction];
     if (q->count == 0)
         q->head = 0;
-    if (q->head + q->count == q->room) {
-        size_t room = q->room ? 2 * q->room : 16;
-        wires_message *items = mem_resize(q->items, room, sizeof *items);
-        if (!items)
-            return EDGEPS_NOMEM;
-        q->items = items;
-        q->room = room;
-    }
+    wires_message *items = mem_grow(q->items, q->head + q->count + 1, sizeof *items, &q->room);
+    if (!items)
+        return EDGEPS_NOMEM;
+    q->items = items;
     q->items[q->head + q->count++] = message;
     return start_head(w, e, direction);
 }

@@ -63,14 +63,10 @@ static int newest_first(const void *left, const void *right)
 
 static edgeps_err append(folder_entry **entries, size_t *count, size_t *room, folder_entry entry)
 {
-    if (*count == *room) {
-        size_t more = *room ? 2 * *room : 8;
-        folder_entry *grown = mem_resize(*entries, more, sizeof *grown);
-        if (!grown)
-            return EDGEPS_NOMEM;
-        *entries = grown;
-        *room = more;
-    }
+    folder_entry *grown = mem_grow(*entries, *count + 1, sizeof *grown, room);
+    if (!grown)
+        return EDGEPS_NOMEM;
+    *entries = grown;
     (*entries)[(*count)++] = entry;
     return EDGEPS_OK;
 }

@@ -3,26 +3,18 @@
 #include "base/mem.h"
 #include "wire/bytes_int.h"
 
-#define FIRST_ROOM 256
-
 /* Room for `count` more bytes, counted as written; NULL after a failure. */
 static uint8_t *grow(wire_writer *w, size_t count)
 {
     if (w->failed)
         return NULL;
-    if (count > w->room - w->count) {
-        size_t room = w->room ? w->room : FIRST_ROOM;
-        while (room - w->count < count && room <= SIZE_MAX / 4)
-            room *= 2;
-        uint8_t *bytes = mem_resize(w->bytes, room, 1);
-        if (!bytes || room - w->count < count) {
-            w->bytes = bytes ? bytes : w->bytes;
-            w->failed = true;
-            return NULL;
-        }
-        w->bytes = bytes;
-        w->room = room;
+    uint8_t *bytes =
+        count <= SIZE_MAX - w->count ? mem_grow(w->bytes, w->count + count, 1, &w->room) : NULL;
+    if (!bytes) {
+        w->failed = true;
+        return NULL;
     }
+    w->bytes = bytes;
     uint8_t *at = w->bytes + w->count;
     w->count += count;
     return at;
