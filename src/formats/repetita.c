@@ -128,8 +128,9 @@ static edgeps_err read_end(const lines *l, size_t word, const topology *graph, e
     double value = -1;
     edgeps_err err = read_number(l, word, TOPOLOGY_MAX_NODES, diag, &value);
     if (!err && (value < 0 || value >= (double)graph->node_count || value != floor(value)))
-        return wrong(l, diag, "an edge's ends are numbers of nodes, from 0");
-    *out = (uint32_t)value;
+        err = wrong(l, diag, "an edge's ends are numbers of nodes, from 0");
+    if (!err)
+        *out = (uint32_t)value;
     return err;
 }
 

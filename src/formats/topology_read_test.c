@@ -294,6 +294,7 @@ static void repetita_that_is_none_is_refused_with_its_line(void **state)
     refuses("NODES 1\nlabel x y\na 1\n", "line 3: a node is \"label x y\"");
     refuses("NODES 2\nlabel x y\na 1 2\na 3 4\n\n" EDGES, "two nodes are called 'a'");
     refuses(NODES_AB EDGES "e 0 2 1 1000 10\n", "line 8: an edge's ends are numbers of nodes");
+    refuses(NODES_AB EDGES "e x 1 1 1000 10\n", "line 8: a number is wanted");
     refuses(NODES_AB EDGES "e 0 0.5 1 1000 10\n", "line 8: an edge's ends are numbers of nodes");
     refuses(NODES_AB EDGES "e 0 1 1 1000\n", "line 8: an edge is \"label src dest");
     refuses(NODES_AB EDGES "e 0 1 1 -1000 10\n", "line 8: bw and delay are not negative");
