@@ -1,6 +1,6 @@
-/* NetworkX's node-link JSON: {"directed", "graph", "nodes", "edges" or "links"}. The list of edges
- * was called "links" before NetworkX 3.4 and "edges" since; before 2.0 its ends were places in the
- * list of nodes. Sources: networkx issues 1951 and 8611, pull request 7565. */
+/* NetworkX's node-link JSON: {"directed", "graph", "nodes", "edges" or "links"}. NetworkX 3.6 calls
+ * the list of edges "edges", those before it "links"; before 2.0 its ends are places in the list of
+ * nodes. Sources: networkx issues 1951 and 8611, pull request 7565. */
 #include "formats/topology_int.h"
 
 #include "base/mem.h"

@@ -129,6 +129,8 @@ static edgeps_err fill_latencies(draft *d, bool *marked, edgeps_diag *diag)
 {
     size_t missing = 0, measured = 0;
     double latency_s = d->options->link_latency_s;
+    if (!(latency_s >= 0 && latency_s <= ROUTE_MAX_LATENCY_S))
+        return diag_fail(diag, EDGEPS_USAGE, "--default-latency: is not between 0 and a day");
     for (size_t k = 0; k < d->edge_count; k++) {
         topology_edge *edge = &d->edges[k];
         marked[k] = false;
@@ -167,7 +169,8 @@ static edgeps_err tell_rest(draft *d, edgeps_diag *diag)
                                   "rates of the nodes limit them",
                                   unlimited, d->edge_count);
     if (!err && d->graph->lossy_count)
-        err = topology_report_add(&d->report, "packet loss and jitter of %zu links is left out",
+        err = topology_report_add(&d->report,
+                                  "links with packet loss or jitter, which is left out: %zu",
                                   d->graph->lossy_count);
     return err ? topology_no_memory(diag) : EDGEPS_OK;
 }

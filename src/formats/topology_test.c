@@ -104,6 +104,9 @@ static void a_multigraph_of_the_zoo_needs_a_speed_and_its_island_left_out(void *
             "4 of 12 link directions have no speed; give one for all of them, such as "
             "--default-rate \"1 Gbit/s\"");
     topology_options options = {.link_bytes_per_s = 125e6, .cable_factor = 1.5};
+    options.link_latency_s = 1e9;
+    refuses(graph, options, EDGEPS_USAGE, "--default-latency: is not between 0 and a day");
+    options.link_latency_s = 0;
     refuses(graph, options, EDGEPS_INFEASIBLE,
             "1 of 5 nodes have no routes to and from all others, 'Island' the first; leave them "
             "out with --drop-disconnected");
@@ -184,7 +187,7 @@ static void shadow_hosts_limit_and_links_do_not(void **state)
     is_near(network_latency_s(net, 0, 1), 0.118555);
     is_near(network_latency_s(net, 0, 2), 0.138555); /* by 1: Shadow's shortest path */
     tells(&report, "9 of 9 link directions have no speed of their own");
-    tells(&report, "packet loss and jitter of 1 links is left out");
+    tells(&report, "packet loss or jitter, which is left out: 1");
     topology_report_free(&report);
     network_free(net);
     net = must_make(graph, (topology_options){.metric = ROUTE_HOPS}, &report);

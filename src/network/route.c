@@ -100,6 +100,13 @@ void route_free(route_graph *graph)
  * of that is passed on once more: the order costs time, never truth. */
 static double key_of(label l) { return (double)l.first + (double)l.second * 0x1p-17; }
 
+static label follow(label l, label step)
+{
+    bool narrows = step.bytes_per_s < l.bytes_per_s;
+    return (label){l.first + step.first, l.second + step.second,
+                   narrows ? step.bytes_per_s : l.bytes_per_s};
+}
+
 static void offer(route_graph *graph, uint32_t v, label l)
 {
     if (!better(l, graph->labels[v]))
@@ -118,10 +125,10 @@ void route_from(route_graph *graph, size_t source, double *latency_s, double *by
         rank_remove(&graph->reached, v);
         label l = graph->labels[v];
         for (size_t k = graph->begin[v]; k < graph->begin[v + 1]; k++) {
-            const label *step = &graph->arcs[k].step;
-            offer(graph, graph->arcs[k].to,
-                  (label){l.first + step->first, l.second + step->second,
-                          fmin(l.bytes_per_s, step->bytes_per_s)});
+            const arc *a = &graph->arcs[k];
+            /* most arcs lead back to where nothing is gained */
+            if (l.first + a->step.first <= graph->labels[a->to].first)
+                offer(graph, a->to, follow(l, a->step));
         }
     }
     for (size_t v = 0; v < graph->count; v++) {
