@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_KEYS 1000
+
 /* What the <key>s say; `name` is attr.name, or for drawings "nodegraphics" and "edgegraphics". */
 typedef struct graphml_key {
     xmlChar *id;
@@ -100,6 +102,8 @@ static edgeps_err read_keys(graphml *g, const xmlNode *root, edgeps_diag *diag)
     size_t count = 0;
     for (xmlNode *child = root->children; child; child = child->next)
         count += is(child, "key");
+    if (count > MOST_KEYS)
+        return diag_fail(diag, EDGEPS_FORMAT, "has more than %d keys", MOST_KEYS);
     g->keys = mem_alloc(count, sizeof *g->keys);
     if (!g->keys)
         return no_memory(diag);

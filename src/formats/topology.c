@@ -73,27 +73,17 @@ void topology_free(topology *graph)
     mem_free(graph);
 }
 
-/* Room for one more behind `count` elements: arrays double where the count is a power of two. */
-static bool grow(void **array, size_t count, size_t size)
-{
-    if (count & (count - 1))
-        return true;
-    void *more = mem_resize(*array, count ? 2 * count : 1, size);
-    if (more)
-        *array = more;
-    return more != NULL;
-}
-
 edgeps_err topology_add_node(topology *graph, const char *name, edgeps_diag *diag,
                              topology_node **out)
 {
     if (graph->node_count == TOPOLOGY_MAX_NODES)
         return diag_fail(diag, EDGEPS_FORMAT, "more than %d nodes", TOPOLOGY_MAX_NODES);
-    char *copy = mem_copy_text(name);
-    if (!copy || !grow((void **)&graph->nodes, graph->node_count, sizeof *graph->nodes)) {
-        mem_free(copy);
+    topology_node *nodes =
+        mem_grow(graph->nodes, graph->node_count + 1, sizeof *nodes, &graph->node_room);
+    graph->nodes = nodes ? nodes : graph->nodes;
+    char *copy = nodes ? mem_copy_text(name) : NULL;
+    if (!copy)
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for nodes");
-    }
     topology_node *node = &graph->nodes[graph->node_count++];
     *node = (topology_node){.name = copy,
                             .latitude_deg = NAN,
@@ -108,8 +98,11 @@ edgeps_err topology_add_edge(topology *graph, topology_edge edge, edgeps_diag *d
 {
     if (graph->edge_count == TOPOLOGY_MAX_EDGES)
         return diag_fail(diag, EDGEPS_FORMAT, "more than %d directed edges", TOPOLOGY_MAX_EDGES);
-    if (!grow((void **)&graph->edges, graph->edge_count, sizeof *graph->edges))
+    topology_edge *edges =
+        mem_grow(graph->edges, graph->edge_count + 1, sizeof *edges, &graph->edge_room);
+    if (!edges)
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for edges");
+    graph->edges = edges;
     graph->edges[graph->edge_count++] = edge;
     return EDGEPS_OK;
 }
@@ -137,12 +130,14 @@ edgeps_err topology_report_add(topology_report *report, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    char *copy = mem_copy_text(line);
-    if (!copy || !grow((void **)&report->lines, report->count, sizeof *report->lines)) {
-        mem_free(copy);
+    char **lines = mem_grow(report->lines, report->count + 1, sizeof *lines, &report->room);
+    if (!lines)
         return EDGEPS_NOMEM;
-    }
-    report->lines[report->count++] = copy;
+    report->lines = lines;
+    lines[report->count] = mem_copy_text(line);
+    if (!lines[report->count])
+        return EDGEPS_NOMEM;
+    report->count++;
     return EDGEPS_OK;
 }
 

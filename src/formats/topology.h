@@ -34,6 +34,7 @@ typedef enum topology_format {
 typedef struct topology_report {
     char **lines;
     size_t count;
+    size_t room;
 } topology_report;
 
 typedef struct topology_node {
@@ -58,8 +59,10 @@ typedef struct topology_edge {
 typedef struct topology {
     char *name; /* NULL where none is given */
     size_t node_count;
+    size_t node_room;
     topology_node *nodes;
     size_t edge_count;
+    size_t edge_room;
     topology_edge *edges;
     size_t lossy_count; /* links with packet loss or jitter, which a network does not hold */
 } topology;

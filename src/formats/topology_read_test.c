@@ -405,23 +405,70 @@ static void survives_each_allocation_failing(void **state)
 }
 
 /* Public collections, where they are beside the source tree. */
-static void every_file_of_the_collections_is_read(void **state)
+static void collection(const char *pattern, glob_t *found)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/../shared/data/%s", EDGEPS_SOURCE_DIR, pattern);
+    glob(path, found->gl_pathc ? GLOB_APPEND : 0, NULL, found);
+}
+
+static void every_file_of_the_collections_becomes_a_network(void **state)
 {
     (void)state;
-    static const char *const patterns[] = {"topology-zoo/*.graphml", "shadow-atlas/*.gml",
-                                           "repetita/*.graph"};
+    const topology_options options = {.link_bytes_per_s = 1e6, .drop_disconnected = true};
     glob_t found = {0};
-    for (size_t k = 0; k < sizeof patterns / sizeof *patterns; k++) {
-        char pattern[512];
-        snprintf(pattern, sizeof pattern, "%s/../shared/data/%s", EDGEPS_SOURCE_DIR, patterns[k]);
-        glob(pattern, k ? GLOB_APPEND : 0, NULL, &found);
-    }
-    for (size_t k = 0; k < found.gl_pathc; k++)
-        topology_free(must_read(found.gl_pathv[k]));
+    collection("topology-zoo/*.graphml", &found);
+    collection("shadow-atlas/*.gml", &found);
+    collection("repetita/*.graph", &found);
     size_t count = found.gl_pathc;
+    for (size_t k = 0; k < count; k++) {
+        topology *graph = must_read(found.gl_pathv[k]);
+        network *net = NULL;
+        topology_report report = {0};
+        edgeps_diag diag = {.text = ""};
+        if (network_from_topology(graph, &options, &diag, &net, &report))
+            fail_msg("%s: %s", found.gl_pathv[k], diag.text);
+        for (size_t i = 0; i < net->count * net->count; i++)
+            assert_true(network_rate_bytes_per_s(net, i / net->count, i % net->count) > 0);
+        network_free(net);
+        topology_report_free(&report);
+        topology_free(graph);
+    }
     globfree(&found);
     if (count == 0)
         skip();
+}
+
+static size_t count_rates(const topology *graph, double bit_per_s)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < graph->edge_count; k++)
+        count += graph->edges[k].bytes_per_s == bit_per_s / 8;
+    return count;
+}
+
+/* Repetita's authors read the Zoo with a program of their own. */
+static void the_zoo_and_repetita_agree_on_one_network(void **state)
+{
+    (void)state;
+    glob_t found = {0};
+    collection("topology-zoo/Uninett2010.graphml", &found);
+    collection("repetita/Uninett2010.graph", &found);
+    if (found.gl_pathc < 2) {
+        globfree(&found);
+        skip();
+    }
+    topology *zoo = must_read(found.gl_pathv[0]), *repetita = must_read(found.gl_pathv[1]);
+    globfree(&found);
+    assert_int_equal(zoo->node_count, repetita->node_count);
+    assert_int_equal(zoo->edge_count, repetita->edge_count);
+    const double rates[] = {1e9, 2.5e9, 10e9};
+    for (size_t k = 0; k < 3; k++) {
+        assert_true(count_rates(zoo, rates[k]) > 0);
+        assert_int_equal(count_rates(zoo, rates[k]), count_rates(repetita, rates[k]));
+    }
+    topology_free(zoo);
+    topology_free(repetita);
 }
 
 int main(void)
@@ -442,7 +489,8 @@ int main(void)
         cmocka_unit_test(a_byte_order_mark_is_passed_over),
         cmocka_unit_test(labels_tell_a_rate_or_none),
         cmocka_unit_test(survives_each_allocation_failing),
-        cmocka_unit_test(every_file_of_the_collections_is_read),
+        cmocka_unit_test(every_file_of_the_collections_becomes_a_network),
+        cmocka_unit_test(the_zoo_and_repetita_agree_on_one_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
