@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define QUICK_ALGORITHM "greedy"
+#define MOST_LOOKS 600 /* about half a second of it in a network of 1000 nodes */
 /* A change for less than this fraction of a round is not worth a new generation. */
 #define LEAST_GAIN 0.01
 
@@ -50,20 +51,42 @@ static edgeps_err judge_current(work *w)
     return err;
 }
 
-typedef edgeps_err reach_function(search *s, const plan *pl);
+/* Ends the quick algorithm with its first candidate for the global server, or after so many looks.
+ */
+static bool look(void *context, const place_progress *now)
+{
+    int *looks = context;
+    return now->done_fraction == 0 && ++*looks < MOST_LOOKS;
+}
 
 /* Makes a plan from scratch and hands it to the search, if there is one. */
-static edgeps_err from_scratch(work *w, const char *algorithm, bool no_polish,
-                               reach_function *reach, edgeps_diag *diag)
+static edgeps_err from_scratch(work *w, const char *algorithm, edgeps_diag *diag)
 {
-    place_options options = {.seed = w->options->seed, .no_polish = no_polish};
+    place_options options = {.seed = w->options->seed};
     place_result placed = {0};
     edgeps_err err = place_run(algorithm, w->p, &options, diag, &placed);
     if (err)
         return err;
     if (placed.status != PLACE_INFEASIBLE)
-        err = reach(&w->search, &placed.plan);
+        err = search_stand(&w->search, &placed.plan);
     place_result_free(&placed);
+    return err;
+}
+
+/* Another start for the search: a plan of the quick algorithm, without what is proved and said
+ * about it. */
+static edgeps_err try_quick_plan(work *w, edgeps_diag *diag)
+{
+    int looks = 0;
+    place_options options = {.seed = w->options->seed, .progress = look, .context = &looks};
+    place_result placed = {.plan.global = PLAN_NONE};
+    size_t a = 0;
+    while (strcmp(place_algorithms[a].name, QUICK_ALGORITHM) != 0)
+        a++;
+    edgeps_err err = place_algorithms[a].run(w->p, &options, diag, &placed);
+    if (!err && placed.status != PLACE_INFEASIBLE)
+        err = search_try(&w->search, &placed.plan);
+    plan_free(&placed.plan);
     return err;
 }
 
@@ -78,12 +101,12 @@ static edgeps_err adjust(work *w, edgeps_diag *diag)
 {
     search *s = &w->search;
     edgeps_err err = search_repair(s);
-    if (!err && s->base_verdict.broken > 0)
-        err = from_scratch(w, algorithm_of(w), false, search_stand, diag);
-    if (!err && s->base_verdict.broken == 0)
+    if (!err && s->base.broken > 0)
+        err = from_scratch(w, algorithm_of(w), diag);
+    if (!err && s->base.broken == 0)
         err = search_improve(s);
-    if (!err && s->base_verdict.broken == 0)
-        err = from_scratch(w, QUICK_ALGORITHM, true, search_try, diag);
+    if (!err && s->base.broken == 0)
+        err = try_quick_plan(w, diag);
     return err;
 }
 
@@ -91,8 +114,8 @@ static edgeps_err adjust(work *w, edgeps_diag *diag)
  * found by an objective in which the moves count; a plan from scratch is taken as it is. */
 static bool worth_taking(const work *w)
 {
-    const verdict *v = &w->search.base_verdict;
-    if (v->broken > 0 || plan_equal(&w->search.base, w->current))
+    const verdict *v = &w->search.base;
+    if (v->broken > 0 || plan_equal(search_plan(&w->search), w->current))
         return false;
     if (w->result.repair || w->options->mode == ADAPT_REPLAN)
         return true;
@@ -140,13 +163,13 @@ static void forget_moves(adapt_result *r)
 static edgeps_err take_plan(work *w, line *l)
 {
     adapt_result *r = &w->result;
-    transition t = search_transition(&w->search, &w->search.base);
+    transition t = search_transition(&w->search, search_plan(&w->search));
     moves_order_kind kind;
     r->moves = mem_alloc(moves_room(&t), sizeof *r->moves);
     if (!r->moves)
         return EDGEPS_NOMEM;
     r->move_count = moves_list(&t, r->moves, &r->move_s);
-    r->new_epoch_s = (double)w->p->rounds * w->search.base_verdict.round_s;
+    r->new_epoch_s = (double)w->p->rounds * w->search.base.round_s;
     explain_change(w, &t, l);
     edgeps_err err = moves_order(&t, r->moves, &r->move_count, &kind);
     if (err)
@@ -180,7 +203,7 @@ static edgeps_err conclude(work *w)
     if (!r->changed)
         forget_moves(r);
     if (!err)
-        err = plan_copy(r->changed ? &w->search.base : w->current, &r->plan);
+        err = plan_copy(r->changed ? search_plan(&w->search) : w->current, &r->plan);
     if (!err && r->changed)
         r->plan.generation = w->current->generation + 1;
     return err;
@@ -198,9 +221,8 @@ edgeps_err adapt_step(const problem *p, const plan *current, const adapt_options
         return diag_fail(diag, err, "no memory to adjust a plan of %zu nodes", p->count);
     err = judge_current(&w);
     if (!err)
-        err = options->mode == ADAPT_REPLAN
-                  ? from_scratch(&w, algorithm_of(&w), false, search_stand, diag)
-                  : adjust(&w, diag);
+        err = options->mode == ADAPT_REPLAN ? from_scratch(&w, algorithm_of(&w), diag)
+                                            : adjust(&w, diag);
     if (!err)
         err = conclude(&w);
     search_free(&w.search);

@@ -47,6 +47,9 @@ typedef struct adapt_options {
     uint64_t seed;
     double horizon_epochs; /* epochs that conditions are expected to hold; 0: 1 */
     double hysteresis;     /* fraction by which the gain must exceed the cost; 0: 0.1 */
+    double pause_s;        /* the job stands still so long for a change of plan, moves aside */
+    const int64_t *forecast_bytes; /* per node: free storage expected soon; NULL: as it is now */
+    double margin;                 /* a server that opens or grows leaves this part of it free */
 } adapt_options;
 
 /* adapt_result_free releases it. */

@@ -4,86 +4,157 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define MOST_STEPS 60
 /* Changes per step that are evaluated exactly, best bound first. */
 #define SHORTLIST 24
 /* ... and after the first that is better. */
 #define MORE_TRIES 4
+/* The effort of one descent, in microseconds about: so much for each node, within limits. */
+#define WORK_US_PER_NODE 1500
+#define LEAST_WORK_US 150000
+#define MOST_WORK_US 1500000
+/* All changes are listed where the focused ones are of no help, if they are not more than these. */
+#define MOST_CHANGES 100000
+/* Relative; smaller gains are rounding. */
+#define LEAST_GAIN 1e-9
 
 typedef struct ranked {
-    double bound_s;
-    bool apart;
+    verdict bound;
     uint32_t change;
 } ranked;
 
-static bool better(const verdict *a, const verdict *b)
+static int compare(const verdict *a, const verdict *b)
 {
     if (a->broken != b->broken)
-        return a->broken < b->broken;
+        return a->broken < b->broken ? -1 : 1;
+    if (a->tight != b->tight)
+        return a->tight < b->tight ? -1 : 1;
     if (a->apart != b->apart)
-        return !a->apart;
-    return a->objective_s < b->objective_s;
+        return a->apart ? 1 : -1;
+    if (a->objective_s != b->objective_s)
+        return a->objective_s < b->objective_s ? -1 : 1;
+    return 0;
+}
+
+static bool better(const verdict *a, const verdict *b)
+{
+    verdict least = *b;
+    least.objective_s -= LEAST_GAIN * fabs(least.objective_s);
+    return compare(a, &least) < 0;
+}
+
+static int32_t first_server(const problem *p)
+{
+    for (size_t v = 0; v < p->count; v++)
+        if (p->nodes[v].serve)
+            return (int32_t)v;
+    return 0;
+}
+
+/* The plan in force, without workers that are no more and with those that are new: every worker
+ * there is has some server, and there is a global one. */
+static edgeps_err complete(const problem *p, const plan *old, plan *out)
+{
+    plan whole;
+    edgeps_err err = plan_copy(old, &whole);
+    if (err)
+        return err;
+    if (whole.global == PLAN_NONE)
+        whole.global = first_server(p);
+    int32_t any = whole.global;
+    for (size_t i = 0; i < p->count; i++)
+        if (whole.parent[i] != PLAN_NONE && p->nodes[whole.parent[i]].serve)
+            any = whole.parent[i];
+    for (size_t i = 0; i < p->count; i++) {
+        if (!p->nodes[i].train)
+            whole.parent[i] = PLAN_NONE;
+        else if (whole.parent[i] == PLAN_NONE)
+            whole.parent[i] = any;
+    }
+    *out = whole;
+    return EDGEPS_OK;
+}
+
+static void count_unreached(search *s)
+{
+    const plan *pl = search_plan(s);
+    s->unreached = 0;
+    for (size_t i = 0; i < s->p->count; i++)
+        s->unreached += s->p->nodes[i].train && change_unreached(s->p, i, pl->parent[i]);
+    s->base_unreached = s->unreached;
+}
+
+/* The moves of a plan take at least this long for each local server that opens on a node. */
+static void measure_ways(search *s)
+{
+    adapt_move m = {.role = ADAPT_LOCAL, .bytes = job_local_state_bytes(&s->p->job)};
+    transition t = {.p = s->p, .old = s->old, .old_children = s->old_children};
+    for (size_t to = 0; to < s->p->count; to++) {
+        m.to = (int32_t)to;
+        m.from = PLAN_NONE;
+        s->bring_s[to] = moves_gone(&t, s->old->global) ? 0 : moves_transfer_s(&t, &m);
+    }
+    for (size_t from = 0; from < s->p->count; from++) {
+        bool has = s->old_children[from] > 0 || s->old->global == (int32_t)from;
+        if (!has || !s->p->nodes[from].serve)
+            continue;
+        m.from = (int32_t)from;
+        for (size_t to = 0; to < s->p->count; to++) {
+            m.to = (int32_t)to;
+            s->bring_s[to] = fmin(s->bring_s[to], moves_transfer_s(&t, &m));
+        }
+    }
 }
 
 edgeps_err search_make(const problem *p, const plan *old, const adapt_options *options, search *out)
 {
     double horizon = options->horizon_epochs > 0 ? options->horizon_epochs : 1;
     double hysteresis = options->hysteresis > 0 ? options->hysteresis : 0.1;
+    plan whole = {.global = PLAN_NONE};
     search s = {
         .p = p,
         .old = old,
+        .options = options,
         .round_weight = (double)p->rounds * horizon,
         .move_weight = 1 + hysteresis,
         .old_children = mem_alloc(p->count, sizeof(int32_t)),
+        .bring_s = mem_alloc(p->count, sizeof(double)),
         .children = mem_alloc(p->count, sizeof(int32_t)),
-        .base_children = mem_alloc(p->count, sizeof(int32_t)),
-        .order = mem_alloc(p->count, sizeof(int32_t)),
-        .scratch = mem_alloc(4 * p->count, sizeof(double)),
+        .workers = change_scratch(p->count),
         .moves = mem_alloc(p->count + 1, sizeof(adapt_move)),
     };
-    edgeps_err err = plan_copy(old, &s.base);
+    edgeps_err err = complete(p, old, &whole);
     if (!err)
-        err = plan_make(p->count, &s.trial);
-    if (!err)
-        err = plan_make(p->count, &s.best);
-    if (!s.old_children || !s.children || !s.base_children || !s.order || !s.scratch || !s.moves)
+        err = cost_search_make(p, &whole, &s.now);
+    if (!s.old_children || !s.bring_s || !s.children || !s.workers || !s.moves)
         err = EDGEPS_NOMEM;
+    plan_free(&whole);
     if (err) {
         search_free(&s);
         return err;
     }
     plan_children(old, s.old_children);
-    s.old_locals = plan_local_count(old);
-    for (size_t i = 0; i < p->count; i++)
-        if (!p->nodes[i].train)
-            s.base.parent[i] = PLAN_NONE;
+    for (size_t v = 0; v < p->count; v++)
+        s.old_locals += s.old_children[v] > 0;
+    count_unreached(&s);
+    measure_ways(&s);
     *out = s;
     return EDGEPS_OK;
 }
 
 void search_free(search *s)
 {
+    cost_search_free(s->now);
     mem_free(s->old_children);
+    mem_free(s->bring_s);
     mem_free(s->children);
-    mem_free(s->base_children);
-    mem_free(s->order);
-    mem_free(s->scratch);
+    mem_free(s->workers);
     mem_free(s->moves);
     mem_free(s->changes.items);
     mem_free(s->ranked);
-    plan_free(&s->base);
-    plan_free(&s->trial);
-    plan_free(&s->best);
 }
 
-static void copy_plan(const plan *from, plan *to)
-{
-    to->generation = from->generation;
-    to->global = from->global;
-    memcpy(to->parent, from->parent, from->count * sizeof *from->parent);
-}
+const plan *search_plan(const search *s) { return cost_search_plan(s->now); }
 
 transition search_transition(search *s, const plan *next)
 {
@@ -94,175 +165,263 @@ transition search_transition(search *s, const plan *next)
     return (transition){s->p, s->old, next, s->old_children, s->children, s->old_locals, locals};
 }
 
-/* One for each worker that cannot reach a server, each server without path to the global one, each
- * local server beyond the limit; for full nodes one and the excess. 0 exactly when plan_check
- * accepts the plan. */
-static double count_broken(const transition *t)
+/* ---- verdicts ---- */
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* One node's servers, before and after. */
+static void weigh_node(const search *s, size_t v, size_t locals, verdict *out)
 {
-    const problem *p = t->p;
-    const plan *pl = t->next;
-    bool served = pl->global != PLAN_NONE && p->nodes[pl->global].serve;
-    double broken = served ? 0 : 1;
-    for (size_t i = 0; i < p->count; i++) {
-        int32_t j = pl->parent[i];
-        broken += p->nodes[i].train &&
-                  (j == PLAN_NONE || !p->nodes[j].serve || !problem_connected(p, i, (size_t)j));
-        if (t->next_children[i] > 0 && pl->global != PLAN_NONE)
-            broken += !problem_connected(p, i, (size_t)pl->global);
-        int64_t need =
-            moves_local_need(t, t->next_children[i]) + moves_global_need(t, pl, t->next_locals, i);
-        if (need > p->nodes[i].free_bytes)
-            broken +=
-                1 + (double)(need - p->nodes[i].free_bytes) / (double)job_parameter_bytes(&p->job);
+    const job *j = &s->p->job;
+    int64_t offered = s->p->nodes[v].free_bytes;
+    int32_t children = cost_search_children(s->now, v), before = s->old_children[v];
+    int64_t local = children > 0 ? job_local_need_bytes(j, children) : 0, global = 0;
+    int64_t old_local = before > 0 ? job_local_need_bytes(j, before) : 0, old_global = 0;
+    if (search_plan(s)->global == (int32_t)v)
+        global = job_global_need_bytes(j, (int64_t)locals);
+    if (s->old->global == (int32_t)v)
+        old_global = job_global_need_bytes(j, (int64_t)s->old_locals);
+    bool grows = local > old_local || global > old_global;
+    out->broken += change_server_broken(s, v);
+    if (grows && larger(local, old_local) + larger(global, old_global) > offered)
+        out->apart = true;
+    if (s->options->forecast_bytes) {
+        double expected = (double)s->options->forecast_bytes[v];
+        out->tight += (double)(local + global) > expected * (grows ? 1 - s->options->margin : 1);
     }
-    if (t->next_locals > p->max_locals)
-        broken += (double)(t->next_locals - p->max_locals);
-    return broken;
+    if (children > 0 && before == 0)
+        out->move_s += s->bring_s[v];
 }
 
-/* With a bound for the round time. */
-static verdict weigh(search *s, const plan *pl)
+static double global_move_s(const search *s, int32_t to)
 {
-    transition t = search_transition(s, pl);
-    verdict v = {.broken = count_broken(&t), .apart = !moves_coexist(&t)};
-    if (pl->global == PLAN_NONE)
-        return v;
-    moves_list(&t, s->moves, &v.move_s);
-    v.objective_s = s->move_weight * v.move_s;
-    if (v.broken == 0) {
-        v.round_s = cost_bound_s(s->p, pl, s->scratch);
-        v.objective_s += s->round_weight * v.round_s;
-    }
+    transition t = {.p = s->p, .old = s->old};
+    adapt_move m = {ADAPT_GLOBAL, s->old->global, to, job_global_state_bytes(&s->p->job), 0, false};
+    if (to == s->old->global)
+        return 0;
+    if (moves_gone(&t, m.from))
+        m.from = PLAN_NONE;
+    return moves_transfer_s(&t, &m);
+}
+
+static void weigh_times(const search *s, verdict *v)
+{
+    double pause_s = s->options->pause_s;
+    if (pause_s > 0 && plan_equal(search_plan(s), s->old))
+        pause_s = 0;
+    v->objective_s = s->move_weight * (v->move_s + pause_s) + s->round_weight * v->round_s;
+}
+
+verdict search_weigh(search *s)
+{
+    size_t count;
+    size_t global = (size_t)search_plan(s)->global;
+    const uint32_t *locals = cost_search_locals(s->now, &count);
+    verdict v = {.broken = (double)s->unreached + !s->p->nodes[global].serve};
+    if (count > s->p->max_locals)
+        v.broken += (double)(count - s->p->max_locals);
+    v.move_s = global_move_s(s, (int32_t)global);
+    for (size_t l = 0; l < count; l++)
+        weigh_node(s, locals[l], count, &v);
+    if (cost_search_children(s->now, global) == 0)
+        weigh_node(s, global, count, &v);
+    v.round_s = cost_search_bound_s(s->now);
+    if (v.broken > 0 && !(v.round_s < INFINITY))
+        v.round_s = 0;
+    weigh_times(s, &v);
     return v;
 }
 
-/* Replaces the bound by the round time. */
-static edgeps_err weigh_exactly(search *s, const plan *pl, verdict *v)
+/* Replaces the bounds by the times. */
+static edgeps_err weigh_exactly(search *s, verdict *v)
 {
+    const plan *pl = search_plan(s);
+    transition t = search_transition(s, pl);
+    moves_list(&t, s->moves, &v->move_s);
     edgeps_err err = cost_round_s(s->p, pl, &v->round_s);
-    v->objective_s = s->move_weight * v->move_s + s->round_weight * v->round_s;
+    weigh_times(s, v);
+    return err;
+}
+
+static edgeps_err weigh_base(search *s)
+{
+    verdict v = search_weigh(s);
+    edgeps_err err = v.broken == 0 ? weigh_exactly(s, &v) : EDGEPS_OK;
+    if (!err)
+        s->base = v;
     return err;
 }
 
 edgeps_err search_stand(search *s, const plan *pl)
 {
-    verdict v = weigh(s, pl);
-    edgeps_err err = v.broken == 0 ? weigh_exactly(s, pl, &v) : EDGEPS_OK;
-    if (err)
-        return err;
-    s->base_verdict = v;
-    if (pl != &s->base)
-        copy_plan(pl, &s->base);
-    return EDGEPS_OK;
+    cost_search_set(s->now, pl);
+    count_unreached(s);
+    return weigh_base(s);
 }
 
-/* The changed base in s->trial. */
-static void try_change(search *s, const change *c)
+void search_take_back(search *s)
 {
-    memcpy(s->children, s->base_children, s->p->count * sizeof *s->children);
-    change_apply(s->p, &s->base, c, s->children, s->order, &s->trial);
+    cost_search_undo(s->now);
+    s->unreached = s->base_unreached;
 }
 
-static edgeps_err list_changes(search *s)
+static void keep(search *s, const verdict *v)
 {
-    plan_children(&s->base, s->base_children);
-    return change_list(s->p, &s->base, s->base_children, &s->changes);
+    cost_search_keep(s->now);
+    s->base_unreached = s->unreached;
+    s->base = *v;
+}
+
+static double change_us(const search *s) { return 1 + 0.15 * sqrt((double)s->p->count); }
+
+static double evaluation_us(const search *s)
+{
+    return (double)s->p->worker_count * (1.5 + 0.6 * (double)job_chunk_count(&s->p->job));
+}
+
+static void set_out(search *s)
+{
+    double work_us = WORK_US_PER_NODE * (double)s->p->count;
+    s->work_left_us = fmin(fmax(work_us, LEAST_WORK_US), MOST_WORK_US);
+}
+
+/* ---- repair ---- */
+
+/* Takes the listed change that leaves least broken, then the one that costs least. */
+static edgeps_err take_least_broken(search *s, bool *found)
+{
+    verdict best = s->base;
+    const change *taken = NULL;
+    for (size_t k = 0; k < s->changes.count && !s->err; k++) {
+        change_make(s, &s->changes.items[k]);
+        verdict v = search_weigh(s);
+        search_take_back(s);
+        if (v.broken < s->base.broken && compare(&v, &best) < 0) {
+            best = v;
+            taken = &s->changes.items[k];
+        }
+    }
+    *found = taken != NULL;
+    if (!s->err && taken) {
+        change_make(s, taken);
+        keep(s, &best);
+    }
+    return s->err;
 }
 
 edgeps_err search_repair(search *s)
 {
-    edgeps_err err = search_stand(s, &s->base);
-    for (int step = 0; !err && step < MOST_STEPS && s->base_verdict.broken > 0; step++) {
-        err = list_changes(s);
-        if (err)
-            return err;
-        verdict best = s->base_verdict;
-        for (size_t k = 0; k < s->changes.count; k++) {
-            try_change(s, &s->changes.items[k]);
-            verdict v = weigh(s, &s->trial);
-            if (better(&v, &best)) {
-                best = v;
-                copy_plan(&s->trial, &s->best);
-            }
-        }
-        if (best.broken >= s->base_verdict.broken)
-            return EDGEPS_OK;
-        err = search_stand(s, &s->best);
+    bool found = true;
+    edgeps_err err = weigh_base(s);
+    while (!err && found && s->base.broken > 0) {
+        err = change_list_broken(s);
+        if (!err)
+            err = take_least_broken(s, &found);
+        if (err || found)
+            continue;
+        err = change_list_all(s);
+        if (!err && s->changes.count <= MOST_CHANGES)
+            err = take_least_broken(s, &found);
     }
-    return err;
+    return err || s->base.broken > 0 ? err : weigh_base(s);
 }
+
+/* ---- improve ---- */
 
 static int by_bound(const void *a, const void *b)
 {
     const ranked *x = a, *y = b;
-    if (x->apart != y->apart)
-        return x->apart ? 1 : -1;
-    if (x->bound_s != y->bound_s)
-        return x->bound_s < y->bound_s ? -1 : 1;
-    return x->change < y->change ? -1 : 1;
+    int order = compare(&x->bound, &y->bound);
+    if (order != 0)
+        return order;
+    return (x->change > y->change) - (x->change < y->change);
 }
 
-/* The changes that could be better than the base, best bound first. */
+static edgeps_err reserve_ranked(search *s)
+{
+    if (s->ranked && s->ranked_room >= s->changes.count)
+        return EDGEPS_OK;
+    ranked *grown = mem_resize(s->ranked, s->changes.room, sizeof *grown);
+    if (!grown)
+        return EDGEPS_NOMEM;
+    s->ranked = grown;
+    s->ranked_room = s->changes.room;
+    return EDGEPS_OK;
+}
+
+/* The listed changes that could be better than the base, best bound first. */
 static edgeps_err rank_changes(search *s, size_t *ranked_count)
 {
+    edgeps_err err = reserve_ranked(s);
     *ranked_count = 0;
-    edgeps_err err = list_changes(s);
-    if (err)
-        return err;
-    if (!s->ranked || s->ranked_room < s->changes.room) {
-        ranked *grown = mem_resize(s->ranked, s->changes.room, sizeof *grown);
-        if (!grown)
-            return EDGEPS_NOMEM;
-        s->ranked = grown;
-        s->ranked_room = s->changes.room;
+    for (size_t k = 0; !err && k < s->changes.count; k++) {
+        change_make(s, &s->changes.items[k]);
+        err = s->err;
+        verdict v = search_weigh(s);
+        search_take_back(s);
+        s->work_left_us -= change_us(s);
+        if (v.broken == 0 && better(&v, &s->base))
+            s->ranked[(*ranked_count)++] = (ranked){v, (uint32_t)k};
     }
-    for (size_t k = 0; k < s->changes.count; k++) {
-        try_change(s, &s->changes.items[k]);
-        verdict v = weigh(s, &s->trial);
-        if (v.broken == 0 && better(&v, &s->base_verdict))
-            s->ranked[(*ranked_count)++] = (ranked){v.objective_s, v.apart, (uint32_t)k};
-    }
-    qsort(s->ranked, *ranked_count, sizeof *s->ranked, by_bound);
-    return EDGEPS_OK;
+    if (!err)
+        qsort(s->ranked, *ranked_count, sizeof *s->ranked, by_bound);
+    return err;
 }
 
-/* The best of the shortlist goes to s->best; *better_found is false if none beats the base. */
-static edgeps_err take_best(search *s, size_t ranked_count, bool *better_found)
+/* Takes the best of the shortlist; *found is false if none beats the base. */
+static edgeps_err take_best(search *s, size_t ranked_count, bool *found)
 {
-    verdict best = s->base_verdict;
+    verdict best = s->base;
+    const change *taken = NULL;
     size_t end = ranked_count < SHORTLIST ? ranked_count : SHORTLIST;
-    *better_found = false;
-    for (size_t k = 0; k < end; k++) {
+    for (size_t k = 0; k < end && s->work_left_us > 0; k++) {
         const ranked *r = &s->ranked[k];
-        if (r->apart == best.apart && r->bound_s >= best.objective_s)
+        if (!better(&r->bound, &best))
             break;
-        try_change(s, &s->changes.items[r->change]);
-        verdict v = weigh(s, &s->trial);
-        edgeps_err err = weigh_exactly(s, &s->trial, &v);
+        verdict v = r->bound;
+        change_make(s, &s->changes.items[r->change]);
+        edgeps_err err = s->err ? s->err : weigh_exactly(s, &v);
+        search_take_back(s);
         if (err)
             return err;
+        s->work_left_us -= evaluation_us(s);
         if (!better(&v, &best))
             continue;
-        if (!*better_found && k + 1 + MORE_TRIES < end)
+        if (!taken && k + 1 + MORE_TRIES < end)
             end = k + 1 + MORE_TRIES;
         best = v;
-        copy_plan(&s->trial, &s->best);
-        *better_found = true;
+        taken = &s->changes.items[r->change];
     }
-    return EDGEPS_OK;
+    *found = taken != NULL;
+    if (taken) {
+        change_make(s, taken);
+        if (!s->err)
+            keep(s, &best);
+    }
+    return s->err;
+}
+
+static edgeps_err take_listed(search *s, bool *found)
+{
+    size_t count;
+    edgeps_err err = rank_changes(s, &count);
+    return err ? err : take_best(s, count, found);
 }
 
 edgeps_err search_improve(search *s)
 {
     edgeps_err err = EDGEPS_OK;
     bool found = true;
-    for (int step = 0; !err && found && step < MOST_STEPS; step++) {
-        size_t count;
-        err = rank_changes(s, &count);
+    set_out(s);
+    while (!err && found && s->work_left_us > 0) {
+        err = change_list_critical(s);
         if (!err)
-            err = take_best(s, count, &found);
-        if (!err && found)
-            err = search_stand(s, &s->best);
+            err = take_listed(s, &found);
+        if (err || found)
+            continue;
+        err = change_list_all(s);
+        if (!err && change_us(s) * (double)s->changes.count < s->work_left_us)
+            err = take_listed(s, &found);
     }
     return err;
 }
@@ -270,16 +429,17 @@ edgeps_err search_improve(search *s)
 edgeps_err search_try(search *s, const plan *other)
 {
     plan kept;
-    verdict before = s->base_verdict;
-    edgeps_err err = plan_copy(&s->base, &kept);
+    verdict before = s->base;
+    edgeps_err err = plan_copy(search_plan(s), &kept);
     if (err)
         return err;
     err = search_stand(s, other);
-    if (!err && s->base_verdict.broken == 0)
+    if (!err && s->base.broken == 0)
         err = search_improve(s);
-    if (!err && !better(&s->base_verdict, &before)) {
-        copy_plan(&kept, &s->base);
-        s->base_verdict = before;
+    if (!err && !better(&s->base, &before)) {
+        cost_search_set(s->now, &kept);
+        count_unreached(s);
+        s->base = before;
     }
     plan_free(&kept);
     return err;

@@ -1,10 +1,15 @@
 /* Local search from the plan in force: the changes that a plan can undergo, what each costs in
  * moves and gains in round time, and the two descents (repair, improve). Private to adapt.
+ *
+ * The plan where the search stands is kept in a cost_search, so that a change costs what it
+ * touches, not the whole network. Effort is counted in estimated microseconds, so that a step
+ * repeats exactly.
  */
 #ifndef EDGEPS_ADAPT_SEARCH_INT_H
 #define EDGEPS_ADAPT_SEARCH_INT_H
 
 #include "adapt/moves_int.h"
+#include "cost/search.h"
 
 typedef enum change_kind {
     CHANGE_GLOBAL, /* the global server goes to `to` */
@@ -27,54 +32,86 @@ typedef struct changes {
     size_t room;
 } changes;
 
-/* Every change of `pl` into `list`, which is emptied first and grown as needed. */
-edgeps_err change_list(const problem *p, const plan *pl, const int32_t *children, changes *list);
-
-/* `pl` with the change into `out`, a plan of as many nodes; `order` is scratch of count entries,
- * `children` are those of `pl` and are not kept. */
-void change_apply(const problem *p, const plan *pl, const change *c, int32_t *children,
-                  int32_t *order, plan *out);
-
 /* What a plan is worth. Smaller is better, field by field. */
 typedef struct verdict {
     double broken;      /* violated constraints; 0: plan_check accepts it */
+    size_t tight;       /* servers that the forecast of free storage has no room for */
     bool apart;         /* its servers and those of the plan in force do not fit together */
     double objective_s; /* weighted round time and time of the moves */
     double move_s;
-    double round_s; /* a bound or exact; not set while broken */
+    double round_s; /* both a bound, or both exact */
 } verdict;
 
 typedef struct search {
     const problem *p;
     const plan *old;
+    const adapt_options *options;
     double round_weight; /* rounds that the plan is expected to hold */
     double move_weight;
-    plan base; /* where the search stands */
-    verdict base_verdict;
+    cost_search *now; /* where the search stands, and the change that is tried */
+    verdict base;
+    size_t unreached;      /* workers without path to their server, of the plan as it stands ... */
+    size_t base_unreached; /* ... and without the change that is tried */
+    edgeps_err err;        /* of a change; no more are made then */
 
     int32_t *old_children;
     size_t old_locals;
-    int32_t *children;
-    int32_t *base_children;
-    int32_t *order;
-    double *scratch;
+    double *bring_s;   /* per node: least time to bring it a local server's state */
+    int32_t *children; /* scratch from here on */
+    struct nearby *workers;
     adapt_move *moves;
-    plan trial;
-    plan best;
     changes changes;
     struct ranked *ranked;
     size_t ranked_room;
+    double work_left_us;
 } search;
 
-/* Starts at the plan in force, without the workers that are no more. */
+/* ---- changes ---- */
+
+/* Every change of the plan where the search stands into s->changes. */
+edgeps_err change_list_all(search *s);
+
+/* Those that touch a broken constraint; a few of them are enough. */
+edgeps_err change_list_broken(search *s);
+
+/* Those that touch what the bound of the round time is made of. */
+edgeps_err change_list_critical(search *s);
+
+/* Scratch for s->workers, `count` nodes; NULL without memory. */
+struct nearby *change_scratch(size_t count);
+
+/* Makes the change in s->now; an error goes to s->err. */
+void change_make(search *s, const change *c);
+
+/* True when plan_check has nothing to say against what the local servers of `node` and `global`
+ * are to each other and what they need; otherwise by how much it has. */
+double change_server_broken(const search *s, size_t node);
+
+/* The worker may not be served there. */
+bool change_unreached(const problem *p, size_t worker, int32_t server);
+
+/* ---- search ---- */
+
+/* Starts at the plan in force, without the workers that are no more; those that have no server get
+ * one. */
 edgeps_err search_make(const problem *p, const plan *old, const adapt_options *options,
                        search *out);
 void search_free(search *s);
 
-/* Stands at `pl` instead. */
+/* The plan where the search stands, good until it moves on. */
+const plan *search_plan(const search *s);
+
+/* Stands at `pl` instead, a plan that plan_check accepts. */
 edgeps_err search_stand(search *s, const plan *pl);
 
-/* Descends until no constraint is broken, or no single change breaks fewer: see base_verdict. */
+/* The verdict on the plan as it stands, the change that is tried included, with lower bounds for
+ * both times. O(local servers) beside what the change touched. */
+verdict search_weigh(search *s);
+
+/* Back to the plan without the change. */
+void search_take_back(search *s);
+
+/* Descends until no constraint is broken, or no single change breaks fewer: see s->base. */
 edgeps_err search_repair(search *s);
 
 /* From a plan that breaks nothing: takes changes as long as they lower the objective. */

@@ -14,7 +14,8 @@ typedef struct greedy {
     const place_ground *gr;
     const place_view *view;
     place_best best;
-    bool *open;
+    uint32_t *open; /* servers, ascending */
+    size_t open_count;
     int32_t *children; /* per server, own worker included */
     int32_t *remote;   /* without it */
     uint32_t *order;   /* workers, slowest computation first */
@@ -63,6 +64,31 @@ static edgeps_err greedy_make(const place_ground *gr, greedy *out)
     return EDGEPS_OK;
 }
 
+static void open_server(greedy *s, uint32_t server)
+{
+    size_t at = s->open_count++;
+    for (; at > 0 && s->open[at - 1] > server; at--)
+        s->open[at] = s->open[at - 1];
+    s->open[at] = server;
+}
+
+static bool is_open(const greedy *s, uint32_t server)
+{
+    for (size_t k = 0; k < s->open_count; k++)
+        if (s->open[k] == server)
+            return true;
+    return false;
+}
+
+static void close_server(greedy *s, uint32_t server)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < s->open_count; k++)
+        if (s->open[k] != server)
+            s->open[kept++] = s->open[k];
+    s->open_count = kept;
+}
+
 /* Each worker to the open server where its chain and the server's load stay shortest. Returns the
  * number of workers that found no room. */
 static size_t attach(greedy *s, int32_t locals)
@@ -75,10 +101,10 @@ static size_t attach(greedy *s, int32_t locals)
         size_t i = s->order[w];
         int32_t to = PLAN_NONE;
         double best_s = INFINITY;
-        for (size_t j = 0; j < gr->count; j++) {
+        for (size_t k = 0; k < s->open_count; k++) {
+            size_t j = s->open[k];
             double chain_s = s->view->chain[j * gr->count + i];
-            if (!s->open[j] || chain_s == INFINITY ||
-                s->children[j] >= place_room(gr, s->view->global, locals, j))
+            if (chain_s == INFINITY || s->children[j] >= place_room(gr, s->view->global, locals, j))
                 continue;
             int32_t remote = s->remote[j] + (i != j);
             double time_s = fmax(chain_s, s->view->load[j * (gr->count + 1) + (size_t)remote]);
@@ -130,12 +156,12 @@ static edgeps_err best_addition(greedy *s, place_watch *w, int32_t locals, score
         score one;
         if (j % TRIALS_PER_LOOK == TRIALS_PER_LOOK - 1 && !place_watch_go_on(w, 0))
             return EDGEPS_OK;
-        if (s->open[j] || !place_joins(s->gr, s->view->global, j) ||
+        if (is_open(s, (uint32_t)j) || !place_joins(s->gr, s->view->global, j) ||
             place_room(s->gr, s->view->global, locals, j) < 1)
             continue;
-        s->open[j] = true;
+        open_server(s, (uint32_t)j);
         edgeps_err err = judge(s, locals, &one);
-        s->open[j] = false;
+        close_server(s, (uint32_t)j);
         if (err)
             return err;
         if (better(one, *now)) {
@@ -151,14 +177,14 @@ static edgeps_err grow(greedy *s, place_watch *w)
     const place_ground *gr = s->gr;
     score now = {.unserved = gr->worker_count + 1, .time_s = INFINITY};
     s->trial.global = (int32_t)s->view->global;
-    memset(s->open, 0, gr->count * sizeof *s->open);
+    s->open_count = 0;
     for (int32_t k = 1; k <= gr->fan[s->view->global] && !w->stopped; k++) {
         int32_t server;
         double round_s;
         edgeps_err err = best_addition(s, w, k, &now, &server);
         if (err || server == PLAN_NONE)
             return err;
-        s->open[server] = true;
+        open_server(s, (uint32_t)server);
         if (attach(s, k) == 0)
             err = place_best_offer(&s->best, &s->trial, &round_s);
         if (err)
