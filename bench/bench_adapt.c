@@ -1,5 +1,5 @@
-/* Processor time of one adjustment after the rates of a quarter of the nodes, or the free storage of all,
- * were drawn anew. */
+/* Processor time of one adjustment after the rates of a quarter of the nodes, or the free storage
+ * of all, were drawn anew. */
 #include "adapt/adapt.h"
 #include "base/rng.h"
 #include "place/place.h"

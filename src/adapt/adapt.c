@@ -21,6 +21,8 @@ typedef struct work {
     const adapt_options *options;
     edgeps_diag broken; /* the constraint that the plan in force breaks */
     double old_round_s;
+    int32_t narrow;      /* a node that will have no room for its servers, or PLAN_NONE */
+    size_t narrow_count; /* such nodes */
     search search;
     adapt_result result;
 } work;
@@ -41,8 +43,25 @@ static edgeps_err check_current(const problem *p, const plan *current, edgeps_di
     return EDGEPS_OK;
 }
 
+/* Nodes of the plan in force that the forecast leaves no room. */
+static void find_narrow(work *w)
+{
+    const search *s = &w->search;
+    transition t = {w->p,          w->current,   w->current, s->old_children, s->old_children,
+                    s->old_locals, s->old_locals};
+    w->narrow = PLAN_NONE;
+    for (size_t v = 0; v < w->p->count && w->options->forecast_bytes; v++) {
+        int64_t need = moves_local_need(&t, s->old_children[v]) +
+                       moves_global_need(&t, w->current, s->old_locals, v);
+        if (need <= w->options->forecast_bytes[v])
+            continue;
+        w->narrow = w->narrow_count++ == 0 ? (int32_t)v : w->narrow;
+    }
+}
+
 static edgeps_err judge_current(work *w)
 {
+    find_narrow(w);
     w->old_round_s = INFINITY;
     w->result.repair = plan_check(w->current, w->p, &w->broken) != EDGEPS_OK;
     edgeps_err err = w->result.repair ? EDGEPS_OK : cost_round_s(w->p, w->current, &w->old_round_s);
@@ -103,6 +122,8 @@ static edgeps_err adjust(work *w, edgeps_diag *diag)
     edgeps_err err = search_repair(s);
     if (!err && s->base.broken > 0)
         err = from_scratch(w, algorithm_of(w), diag);
+    if (w->options->mode == ADAPT_REPAIR)
+        return err;
     if (!err && s->base.broken == 0)
         err = search_improve(s);
     if (!err && s->base.broken == 0)
@@ -117,7 +138,7 @@ static bool worth_taking(const work *w)
     const verdict *v = &w->search.base;
     if (v->broken > 0 || plan_equal(search_plan(&w->search), w->current))
         return false;
-    if (w->result.repair || w->options->mode == ADAPT_REPLAN)
+    if (w->result.repair || w->options->mode == ADAPT_REPLAN || v->tight < w->narrow_count)
         return true;
     return w->old_round_s - v->round_s > LEAST_GAIN * w->old_round_s;
 }
@@ -136,6 +157,9 @@ static void explain_change(const work *w, const transition *t, line *l)
     const adapt_result *r = &w->result;
     if (r->repair)
         line_add(l, "%s: ", w->broken.text);
+    else if (w->search.base.tight < w->narrow_count)
+        line_add(l, "storage of %s is expected to fall below the need of its servers: ",
+                 w->p->nodes[w->narrow].name);
     else
         line_add(l, "saves %.3g s of %.3g s an epoch, moves take %.3g s: ",
                  r->old_epoch_s - r->new_epoch_s, r->old_epoch_s, r->move_s);

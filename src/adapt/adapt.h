@@ -24,7 +24,8 @@ EDGEPS_API_BEGIN
 typedef enum adapt_mode {
     ADAPT_OFF,    /* keep the plan; say what would have been done */
     ADAPT_REPLAN, /* place from scratch */
-    ADAPT_ADJUST  /* repair, then paid improvements */
+    ADAPT_ADJUST, /* repair, then paid improvements */
+    ADAPT_REPAIR  /* repair only */
 } adapt_mode;
 
 typedef enum adapt_role { ADAPT_LOCAL, ADAPT_GLOBAL } adapt_role;

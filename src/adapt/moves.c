@@ -111,20 +111,28 @@ static int32_t quickest_server(const transition *t, int32_t to)
 
 static int32_t local_source(const transition *t, const adapt_move *moves, size_t count, int32_t to)
 {
-    if (moves_gone(t, t->old->global))
+    size_t global = (size_t)t->next->global;
+    if (moves_gone(t, t->old->global) && problem_rate_bytes_per_s(t->p, global, (size_t)to) > 0)
         return t->next->global;
     int32_t from = predecessor(t, moves, count, to);
     return from != PLAN_NONE ? from : quickest_server(t, to);
+}
+
+int32_t moves_global_source(const transition *t)
+{
+    int32_t from = t->old->global;
+    bool reached = !moves_gone(t, from) &&
+                   problem_rate_bytes_per_s(t->p, (size_t)from, (size_t)t->next->global) > 0;
+    return reached ? from : PLAN_NONE;
 }
 
 static size_t list_global(const transition *t, adapt_move *moves, size_t count)
 {
     if (t->next->global == t->old->global)
         return count;
-    int32_t from = moves_gone(t, t->old->global) ? PLAN_NONE : t->old->global;
     moves[count] = (adapt_move){
         .role = ADAPT_GLOBAL,
-        .from = from,
+        .from = moves_global_source(t),
         .to = t->next->global,
         .bytes = job_global_state_bytes(&t->p->job),
     };

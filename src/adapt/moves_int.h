@@ -28,6 +28,10 @@ bool moves_closes(const transition *t, size_t v);
 int64_t moves_local_need(const transition *t, int32_t children);
 int64_t moves_global_need(const transition *t, const plan *pl, size_t locals, size_t node);
 
+/* The node that the next global server gets its state from; PLAN_NONE, which stands for the last
+ * checkpoint, where the old one is gone or has no path to it. */
+int32_t moves_global_source(const transition *t);
+
 /* Time of one transfer; a checkpoint comes at the rate of the target's down link. */
 double moves_transfer_s(const transition *t, const adapt_move *m);
 

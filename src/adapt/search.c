@@ -193,14 +193,16 @@ static void weigh_node(const search *s, size_t v, size_t locals, verdict *out)
         out->move_s += s->bring_s[v];
 }
 
-static double global_move_s(const search *s, int32_t to)
+static double global_move_s(const search *s)
 {
-    transition t = {.p = s->p, .old = s->old};
-    adapt_move m = {ADAPT_GLOBAL, s->old->global, to, job_global_state_bytes(&s->p->job), 0, false};
-    if (to == s->old->global)
+    const plan *next = search_plan(s);
+    transition t = {.p = s->p, .old = s->old, .next = next};
+    if (next->global == s->old->global)
         return 0;
-    if (moves_gone(&t, m.from))
-        m.from = PLAN_NONE;
+    adapt_move m = {.role = ADAPT_GLOBAL,
+                    .from = moves_global_source(&t),
+                    .to = next->global,
+                    .bytes = job_global_state_bytes(&s->p->job)};
     return moves_transfer_s(&t, &m);
 }
 
@@ -220,7 +222,7 @@ verdict search_weigh(search *s)
     verdict v = {.broken = (double)s->unreached + !s->p->nodes[global].serve};
     if (count > s->p->max_locals)
         v.broken += (double)(count - s->p->max_locals);
-    v.move_s = global_move_s(s, (int32_t)global);
+    v.move_s = global_move_s(s);
     for (size_t l = 0; l < count; l++)
         weigh_node(s, locals[l], count, &v);
     if (cost_search_children(s->now, global) == 0)

@@ -219,10 +219,14 @@ static void work(void *ctx)
     problem_free(pr);
 }
 
+/* The global server's state comes from the checkpoint where its owner is gone, or cut off. */
 static int64_t restored_round(const host *h)
 {
+    const planning *p = &h->planning;
     int32_t global = h->coordinator.plan.global;
-    bool gone = h->homeless || (global != PLAN_NONE && h->planning.absent[global]);
+    bool gone = h->homeless || (global != PLAN_NONE && p->absent[global]);
+    for (size_t k = 0; k < p->move_count && global != PLAN_NONE; k++)
+        gone |= p->moves[k].role == ADAPT_GLOBAL && p->moves[k].from == PLAN_NONE;
     return gone ? h->saved.round : -1;
 }
 
