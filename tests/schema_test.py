@@ -79,6 +79,23 @@ for kind in ("two-tier", "thesis", "waxman", "barabasi-albert"):
     text = subprocess.run([edgeps, "topo", "generate", "--kind", kind, "--nodes", "20", "--epochs", "3"],
                           check=True, capture_output=True).stdout
     networks.validate(json.loads(text))
+traces = schema("trace")
+with tempfile.NamedTemporaryFile("wb") as network:
+    network.write(subprocess.run([edgeps, "topo", "generate", "--kind", "thesis", "--nodes", "9", "--epochs",
+                                  "4", "--seed", "3"], check=True, capture_output=True).stdout)
+    network.flush()
+    text = subprocess.run([edgeps, "plan", network.name, "--trace", "--json", "--algo", "greedy"], check=True,
+                          capture_output=True).stdout
+trace = json.loads(text)
+traces.validate(trace)
+refuses(traces, trace, lambda t: t["policies"][0].pop("regret_s"))
+assert trace["epochs"] == 4
+offline = next(p for p in trace["policies"] if p["policy"] == "offline")
+for policy in trace["policies"]:
+    parts = policy["train_s"] + policy["move_s"] + policy["lost_s"]
+    assert abs(policy["total_s"] - parts) < 1e-9 * parts
+    assert abs(policy["regret_s"] - policy["total_s"] + offline["total_s"]) < 1e-9 * parts
+    assert policy["regret_s"] >= -1e-9 * parts
 with open(f"{source}/tests/report/events.jsonl", encoding="utf-8") as file:
     for line in file:
         events.validate(json.loads(line))

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define TOLERANCE 0.1
+#define CLEAR 2       /* a trend stands out by this factor from the noise around it */
 #define NEW_SHARE 0.5 /* of an observation in trend and noise */
 
 typedef enum capacity { HOLDS_NOTHING, HOLDS_LOCAL, HOLDS_GLOBAL } capacity;
@@ -103,7 +104,7 @@ void adapt_history_forecast(const adapt_history *h, int64_t *free_bytes)
     for (size_t v = 0; v < h->count; v++) {
         const past *n = &h->nodes[v];
         free_bytes[v] = n->free_bytes;
-        if (-n->trend_bytes > n->noise_bytes)
+        if (-n->trend_bytes > CLEAR * n->noise_bytes)
             free_bytes[v] = (int64_t)fmax(0, (double)n->free_bytes + n->trend_bytes);
     }
 }

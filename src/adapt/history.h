@@ -25,7 +25,7 @@ void adapt_history_add(adapt_history *h, const problem *measured);
 double adapt_history_horizon(const adapt_history *h, size_t servers);
 
 /* Free bytes of each node that the next epoch is expected to have, never more than the last: last
- * value and trend, where the trend stands out from the noise around it. Both are smoothed
+ * value and trend, where the trend is twice the noise around it. Both are smoothed
  * exponentially (Holt 1957, with half of each new observation). */
 void adapt_history_forecast(const adapt_history *h, int64_t *free_bytes);
 

@@ -104,7 +104,7 @@ static void a_steady_fall_is_continued(void **state)
     (void)state;
     problem *p = fixture_problem(NODES);
     adapt_history *h = empty();
-    int64_t free_bytes[NODES], wanted[] = {9000, 8000, 6250, 5125};
+    int64_t free_bytes[NODES], wanted[] = {9000, 8000, 7000, 5125};
     for (int epoch = 0; epoch < 4; epoch++) {
         p->nodes[1].free_bytes = 9000 - 1000 * epoch;
         adapt_history_add(h, p);

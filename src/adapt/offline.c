@@ -40,14 +40,10 @@ static edgeps_err add_candidate(offline *o, const plan *pl)
     for (size_t c = 0; c < o->count; c++)
         if (plan_equal(&o->candidates[c], pl))
             return EDGEPS_OK;
-    if (o->count == o->room) {
-        size_t wanted = o->room ? 2 * o->room : 64;
-        plan *grown = mem_resize(o->candidates, wanted, sizeof *grown);
-        if (!grown)
-            return EDGEPS_NOMEM;
-        o->candidates = grown;
-        o->room = wanted;
-    }
+    plan *grown = mem_grow(o->candidates, o->count + 1, sizeof *grown, &o->room);
+    if (!grown)
+        return EDGEPS_NOMEM;
+    o->candidates = grown;
     edgeps_err err = plan_copy(pl, &o->candidates[o->count]);
     o->count += !err;
     return err;

@@ -339,22 +339,14 @@ static int by_bound(const void *a, const void *b)
     return (x->change > y->change) - (x->change < y->change);
 }
 
-static edgeps_err reserve_ranked(search *s)
-{
-    if (s->ranked && s->ranked_room >= s->changes.count)
-        return EDGEPS_OK;
-    ranked *grown = mem_resize(s->ranked, s->changes.room, sizeof *grown);
-    if (!grown)
-        return EDGEPS_NOMEM;
-    s->ranked = grown;
-    s->ranked_room = s->changes.room;
-    return EDGEPS_OK;
-}
-
 /* The listed changes that could be better than the base, best bound first. */
 static edgeps_err rank_changes(search *s, size_t *ranked_count)
 {
-    edgeps_err err = reserve_ranked(s);
+    edgeps_err err = EDGEPS_OK;
+    ranked *grown = mem_grow(s->ranked, s->changes.count, sizeof *grown, &s->ranked_room);
+    if (!grown)
+        return EDGEPS_NOMEM;
+    s->ranked = grown;
     *ranked_count = 0;
     for (size_t k = 0; !err && k < s->changes.count; k++) {
         change_make(s, &s->changes.items[k]);

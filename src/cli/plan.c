@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cli/options.h"
+#include "cli/trace.h"
 #include "cost/cost.h"
 #include "formats/network_json.h"
 #include "formats/plan_json.h"
@@ -27,6 +28,11 @@ enum {
     GAP,
     PROGRESS,
     NO_POLISH,
+    TRACE,
+    EPOCHS,
+    POLICY,
+    HYSTERESIS,
+    PAUSE,
     JSON,
     OUT,
     HELP,
@@ -45,7 +51,12 @@ static const options_row rows[OPTIONS] = {
     [GAP] = {"gap", "FRACTION", "0", "exact: stop within it of the best, 0.01 is 1 %", false},
     [PROGRESS] = {"progress", NULL, NULL, "print the bounds as they improve, on stderr", false},
     [NO_POLISH] = {"no-polish", NULL, NULL, "leave the local search out", false},
-    [JSON] = {"json", NULL, NULL, "the plan as JSON instead of a table", false},
+    [TRACE] = {"trace", NULL, NULL, "follow the scenario with policies of re-placement", false},
+    [EPOCHS] = {"epochs", "N", "0", "of the trace; 0: up to the scenario's last", false},
+    [POLICY] = {"policy", "NAMES", "all", "of the trace, separated by commas", false},
+    [HYSTERESIS] = {"hysteresis", "X", "0.1", "trace: gain of a move beyond its cost", false},
+    [PAUSE] = {"pause", "TIME", "0 s", "trace: what a change of plan takes, moves aside", false},
+    [JSON] = {"json", NULL, NULL, "the plan, or the trace, as JSON instead of a table", false},
     [OUT] = {"out", "FILE", NULL, "also write the plan as JSON into a file", false},
     [HELP] = {"help", NULL, NULL, "this text", false},
 };
@@ -157,6 +168,57 @@ static edgeps_err place(work *w, const char *path, edgeps_diag *diag)
     return err;
 }
 
+static bool trace_goes_on(void *context, const char *policy, size_t epoch)
+{
+    const printed *last = context;
+    if (last->wanted)
+        fprintf(stderr, "%8.3f s  %s: epoch %zu\n",
+                (double)(clock_now_ns() - last->start_ns) / CLOCK_NS_PER_S, policy, epoch);
+    return !interrupted;
+}
+
+/* What a trace makes no use of. */
+static edgeps_err check_trace_options(const work *w, edgeps_diag *diag)
+{
+    static const int others[] = {DEADLINE, NO_POLISH, OUT};
+    for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+        if (w->value[others[k]])
+            return diag_fail(diag, EDGEPS_USAGE, "--%s: does not go with --trace",
+                             rows[others[k]].name);
+    return EDGEPS_OK;
+}
+
+static edgeps_err follow(work *w, const char *path, edgeps_diag *diag)
+{
+    problem_options po = {0};
+    trace_request r = {.job = &w->job, .policies = w->value[POLICY]};
+    if (!path)
+        return diag_fail(diag, EDGEPS_USAGE, "no network file given; see edgeps plan --help");
+    edgeps_err err = check_trace_options(w, diag);
+    if (!err)
+        err = read_settings(w, &po, diag);
+    if (!err)
+        err = options_whole("epochs", w->value[EPOCHS], 0, 100000, diag, &r.epochs);
+    if (!err)
+        err = options_real("hysteresis", w->value[HYSTERESIS], 0, 1e6, diag, &r.options.hysteresis);
+    if (!err && quantity_parse(QUANTITY_TIME, w->value[PAUSE], diag, &r.options.pause_s))
+        err = diag_wrap(diag, EDGEPS_USAGE, "--pause");
+    if (!err)
+        err = network_json_load(path, diag, &w->net);
+    if (err)
+        return err;
+    catch_interrupts();
+    r.net = w->net;
+    r.max_locals = po.max_locals;
+    r.json = w->value[JSON] != NULL;
+    r.options.algorithm = w->value[ALGO];
+    r.options.seed = w->options.seed;
+    r.options.progress = trace_goes_on;
+    r.options.context = &w->printed;
+    err = trace_follow(&r, diag);
+    return err ? diag_wrap(diag, err, "%s", path) : EDGEPS_OK;
+}
+
 static edgeps_err plan_text(const work *w, char **text)
 {
     const char *names[COST_PHASES], *reasons[] = {w->result.reason};
@@ -254,6 +316,13 @@ static void print_table(const work *w)
     printf("why: %s\n", r->reason);
 }
 
+static edgeps_err finish_output(edgeps_diag *diag)
+{
+    if (fflush(stdout) || ferror(stdout))
+        return diag_fail(diag, EDGEPS_IO, "standard output cannot be written: %s", strerror(errno));
+    return EDGEPS_OK;
+}
+
 static edgeps_err print(const work *w, edgeps_diag *diag)
 {
     char *text = NULL;
@@ -273,10 +342,24 @@ static edgeps_err print(const work *w, edgeps_diag *diag)
             err = diag_fail(diag, EDGEPS_IO, "--out: %s cannot be written: %s", w->value[OUT],
                             strerror(errno));
     }
-    if (!err && (fflush(stdout) || ferror(stdout)))
-        err = diag_fail(diag, EDGEPS_IO, "standard output cannot be written: %s", strerror(errno));
     mem_free(text);
+    return err ? err : finish_output(diag);
+}
+
+static edgeps_err place_and_print(work *w, const char *path, edgeps_diag *diag)
+{
+    edgeps_err err = place(w, path, diag);
+    if (!err)
+        err = print(w, diag);
+    if (!err && w->result.stopped == PLACE_STOPPED_CANCELLED)
+        err = diag_fail(diag, EDGEPS_CANCELLED, "interrupted: this is the best plan so far");
     return err;
+}
+
+static edgeps_err follow_and_print(work *w, const char *path, edgeps_diag *diag)
+{
+    edgeps_err err = follow(w, path, diag);
+    return err ? err : finish_output(diag);
 }
 
 static void list_algorithms(void)
@@ -285,6 +368,9 @@ static void list_algorithms(void)
     for (size_t a = 0; a < place_algorithm_count; a++)
         printf("  %-22s %s\n", place_algorithms[a].name, place_algorithms[a].summary);
     printf("  %-22s %s\n", "exec:COMMAND", "a program of your own (docs/problem-file.md)");
+    printf("\npolicies:\n");
+    for (size_t k = 0; k < adapt_policy_count; k++)
+        printf("  %-22s %s\n", adapt_policies[k].name, adapt_policies[k].summary);
 }
 
 int cli_plan(int argc, char **argv)
@@ -303,11 +389,7 @@ int cli_plan(int argc, char **argv)
         if (!w.value[k])
             w.value[k] = rows[k].fallback;
     if (!err)
-        err = place(&w, path, &diag);
-    if (!err)
-        err = print(&w, &diag);
-    if (!err && w.result.stopped == PLACE_STOPPED_CANCELLED)
-        err = diag_fail(&diag, EDGEPS_CANCELLED, "interrupted: this is the best plan so far");
+        err = w.value[TRACE] ? follow_and_print(&w, path, &diag) : place_and_print(&w, path, &diag);
     if (w.placed)
         place_result_free(&w.result);
     problem_free(w.problem);
