@@ -73,6 +73,8 @@ void cover_answer_free(cover_answer *a);
 typedef struct cover_whole_options {
     bool least;                   /* as few servers as can be; else any number within the budget */
     double deadline_s;            /* from the call; 0: none */
+    bool fractional;              /* stop where the LP and its rounding do not decide */
+    size_t most_nodes;            /* of each branch and cut, then stop; 0: as many as it takes */
     bool (*go_on)(void *context); /* asked now and then; false: stop; NULL: nobody is asked */
     void *context;
 } cover_whole_options;

@@ -94,6 +94,7 @@ typedef struct cover_master {
     cover_row *rows;
     size_t row_count, row_room, entry_room;
     size_t at_least; /* proved for every y that keeps the rows */
+    double *share;   /* per server: y of the last LP */
     bool *y;         /* the last proposal, when `found` */
     bool found;
     bool proved; /* ... and it is the least */
@@ -113,8 +114,11 @@ void cover_master_free(cover_master *m);
 /* Adds the row sum_j coefficient_j y_j >= need. */
 edgeps_err cover_master_add(cover_master *m, const double *coefficient, double need);
 
-/* Raises at_least by the LP; its prices are checked, so it is proved. */
+/* Raises at_least by the LP; its prices are checked, so it is proved. Fills in share. */
 edgeps_err cover_master_bound(cover_master *m);
+
+/* Do the shares of the last LP break one of the rows from `first` on? */
+bool cover_master_breaks(const cover_master *m, size_t first);
 
 /* Asks CBC for a y of at most `budget` servers; raises at_least when it proves something. */
 edgeps_err cover_master_solve(cover_master *m, const cover_master_limits *limits);

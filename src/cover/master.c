@@ -24,6 +24,7 @@ void cover_master_free(cover_master *m)
     mem_free(m->rows);
     mem_free(m->y);
     mem_free(m->forced);
+    mem_free(m->share);
     *m = (cover_master){0};
 }
 
@@ -33,7 +34,8 @@ edgeps_err cover_master_make(const cover_reduced *r, size_t servers, cover_maste
     m.column_of = mem_alloc(servers, sizeof *m.column_of);
     m.forced = mem_alloc(servers, sizeof *m.forced);
     m.y = mem_alloc(servers, sizeof *m.y);
-    if (!m.column_of || !m.forced || !m.y) {
+    m.share = mem_alloc(servers, sizeof *m.share);
+    if (!m.column_of || !m.forced || !m.y || !m.share) {
         cover_master_free(&m);
         return EDGEPS_NOMEM;
     }
@@ -135,10 +137,26 @@ edgeps_err cover_master_bound(cover_master *m)
         double bound = ceil(priced_bound(m, &g, Clp_getRowPrice(model)) - ROUNDING);
         if (bound > (double)m->at_least)
             m->at_least = (size_t)bound;
+        for (size_t j = 0; j < m->servers; j++)
+            if (m->column_of[j] != COVER_NOBODY)
+                m->share[j] = Clp_getColSolution(model)[m->column_of[j]];
         Clp_deleteModel(model);
     }
     cover_lp_free(&g);
     return err;
+}
+
+bool cover_master_breaks(const cover_master *m, size_t first)
+{
+    size_t e = first > 0 ? m->rows[first - 1].end : 0;
+    for (size_t r = first; r < m->row_count; r++) {
+        double sum = 0;
+        for (; e < m->rows[r].end; e++)
+            sum += m->entries[e].coefficient * m->share[m->entries[e].server];
+        if (sum < m->rows[r].need - ROUNDING)
+            return true;
+    }
+    return false;
 }
 
 static void set_number(Cbc_Model *model, const char *name, double value)
@@ -169,6 +187,8 @@ static edgeps_err run_cbc(cover_master *m, const cover_lp *g, const cover_master
     if (!model)
         return EDGEPS_NOMEM;
     Cbc_setParameter(model, "logLevel", "0");
+    Cbc_setParameter(model, "preprocess", "off"); /* the problem is reduced, and it takes long */
+    Cbc_setParameter(model, "feasibilityPump", "off"); /* the LP has been rounded before */
     set_count(model, "maxNodes", l->most_nodes);
     if (l->seconds > 0) {
         Cbc_setParameter(model, "timeMode", "elapsed");

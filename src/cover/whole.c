@@ -13,6 +13,7 @@
 #include "cover/cover_int.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_NODES 1000 /* of CBC between two questions whether to go on ... */
@@ -29,6 +30,9 @@ typedef struct solver {
     cover_master master;
     double *coefficient; /* per server, of the row to be added */
     bool *in_set;        /* per worker */
+    bool *has_row;       /* per worker: alone */
+    bool *marked;        /* per server */
+    uint64_t *by_degree; /* workers, those with the fewest servers first */
     cover_whole best;
 } solver;
 
@@ -46,6 +50,9 @@ static void solver_free(solver *s)
     cover_master_free(&s->master);
     mem_free(s->coefficient);
     mem_free(s->in_set);
+    mem_free(s->has_row);
+    mem_free(s->marked);
+    mem_free(s->by_degree);
     cover_whole_free(&s->best);
 }
 
@@ -58,10 +65,14 @@ static edgeps_err solver_make(const cover_instance *c, const cover_whole_options
     edgeps_err err = cover_assign_make(c, &s.assign);
     s.coefficient = mem_alloc(c->server_count, sizeof *s.coefficient);
     s.in_set = mem_alloc(c->worker_count, sizeof *s.in_set);
+    s.has_row = mem_alloc(c->worker_count, sizeof *s.has_row);
+    s.marked = mem_alloc(c->server_count, sizeof *s.marked);
+    s.by_degree = mem_alloc(c->worker_count, sizeof *s.by_degree);
     s.best.verdict = COVER_UNSURE;
     s.best.open = mem_alloc(c->server_count, sizeof *s.best.open);
     s.best.server = mem_alloc(c->worker_count, sizeof *s.best.server);
-    if (err || !s.coefficient || !s.in_set || !s.best.open || !s.best.server) {
+    if (err || !s.coefficient || !s.in_set || !s.has_row || !s.marked || !s.by_degree ||
+        !s.best.open || !s.best.server) {
         solver_free(&s);
         return EDGEPS_NOMEM;
     }
@@ -84,6 +95,12 @@ static void keep_best(solver *s, const bool *open, size_t count)
     s->best.count = count;
     memcpy(s->best.open, open, s->c->server_count * sizeof *open);
     memcpy(s->best.server, s->assign.of, s->c->worker_count * sizeof *s->assign.of);
+}
+
+/* Does the k-th arc take the worker in at all? */
+static bool reaches(const cover_assign *a, size_t k)
+{
+    return !a->sized[k] || a->room[a->server[k]] > 0;
 }
 
 /* The row of the workers in the set. */
@@ -113,21 +130,78 @@ static edgeps_err add_stuck(solver *s, size_t stuck)
     return add_set(s, stuck);
 }
 
-/* The first rows: every remaining worker alone, and all together. */
-static edgeps_err add_first_rows(solver *s)
+static edgeps_err add_worker(solver *s, size_t worker)
 {
     const cover_assign *a = &s->assign;
-    edgeps_err err = EDGEPS_OK;
-    for (size_t i = 0; !err && i < s->c->worker_count; i++) {
-        if (!s->reduced.row[i])
+    memset(s->coefficient, 0, s->c->server_count * sizeof *s->coefficient);
+    for (size_t k = a->start[worker]; k < a->start[worker + 1]; k++)
+        s->coefficient[a->server[k]] = reaches(a, k);
+    s->has_row[worker] = true;
+    return cover_master_add(&s->master, s->coefficient, 1);
+}
+
+/* Marks the worker's servers; false, and nothing marked, when one is marked already. */
+static bool mark_apart(const cover_assign *a, size_t worker, bool *marked)
+{
+    for (size_t k = a->start[worker]; k < a->start[worker + 1]; k++)
+        if (marked[a->server[k]])
+            return false;
+    for (size_t k = a->start[worker]; k < a->start[worker + 1]; k++)
+        marked[a->server[k]] = true;
+    return true;
+}
+
+static bool reached(const cover_assign *a, size_t worker, const bool *open)
+{
+    for (size_t k = a->start[worker]; k < a->start[worker + 1]; k++)
+        if (open[a->server[k]] && reaches(a, k))
+            return true;
+    return false;
+}
+
+/* Rows of workers that no open server reaches, those with the fewest servers first; no two of them
+ * share a server, so that each asks for one of its own. */
+static edgeps_err add_unreached(solver *s, const bool *open)
+{
+    memset(s->marked, 0, s->c->server_count * sizeof *s->marked);
+    for (size_t w = 0; w < s->c->worker_count; w++) {
+        size_t i = s->by_degree[w];
+        if (!s->reduced.row[i] || s->has_row[i] || reached(&s->assign, i, open) ||
+            !mark_apart(&s->assign, i, s->marked))
             continue;
-        memset(s->coefficient, 0, s->c->server_count * sizeof *s->coefficient);
-        for (size_t k = a->start[i]; k < a->start[i + 1]; k++)
-            s->coefficient[a->server[k]] = !a->sized[k] || a->room[a->server[k]] > 0;
-        err = cover_master_add(&s->master, s->coefficient, 1);
+        edgeps_err err = add_worker(s, i);
+        if (err)
+            return err;
     }
-    for (size_t i = 0; i < s->c->worker_count; i++)
+    return EDGEPS_OK;
+}
+
+/* The rows that keep these open servers, which do not do, from being proposed again. */
+static edgeps_err add_broken(solver *s, const bool *open, size_t stuck)
+{
+    size_t before = s->master.row_count;
+    edgeps_err err = add_unreached(s, open);
+    return err || s->master.row_count > before ? err : add_stuck(s, stuck);
+}
+
+static int fewest_first(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The first rows: workers that share no server, and all together. */
+static edgeps_err add_first_rows(solver *s)
+{
+    for (size_t i = 0; i < s->c->worker_count; i++) {
+        s->by_degree[i] = (uint64_t)(s->assign.start[i + 1] - s->assign.start[i]) << 32 | i;
         s->in_set[i] = true;
+    }
+    qsort(s->by_degree, s->c->worker_count, sizeof *s->by_degree, fewest_first);
+    for (size_t w = 0; w < s->c->worker_count; w++)
+        s->by_degree[w] = (uint32_t)s->by_degree[w];
+    memset(s->master.y, 0, s->c->server_count * sizeof *s->master.y);
+    edgeps_err err = add_unreached(s, s->master.y);
     return err ? err : add_set(s, s->c->worker_count);
 }
 
@@ -142,6 +216,12 @@ static size_t worth(const solver *s, size_t server, const bool *served)
         free_of_size += new && !(c->arcs[k].size > 0);
     }
     return (sized < s->assign.room[server] ? sized : s->assign.room[server]) + free_of_size;
+}
+
+/* The best number still worth looking for: with `least`, below what is known. */
+static size_t wanted(const solver *s)
+{
+    return s->best.verdict == COVER_YES ? s->best.count - 1 : s->budget;
 }
 
 /* Opens what takes most of the rest, again and again; a quick yes more often than not. */
@@ -180,12 +260,6 @@ static edgeps_err run_greedy(solver *s)
     return err;
 }
 
-/* The best number still worth looking for: with `least`, below what is known. */
-static size_t wanted(const solver *s)
-{
-    return s->best.verdict == COVER_YES ? s->best.count - 1 : s->budget;
-}
-
 static bool settled(const solver *s)
 {
     if (s->best.verdict == COVER_YES)
@@ -193,13 +267,48 @@ static bool settled(const solver *s)
     return s->master.at_least > s->budget;
 }
 
-/* One proposal of the integer program, tried by the flow. False: stopped. */
+static size_t largest_share_left(const solver *s, const bool *open)
+{
+    size_t best = s->c->server_count;
+    for (size_t j = 0; j < s->c->server_count; j++)
+        if (!open[j] && s->master.share[j] > 0 &&
+            (best == s->c->server_count || s->master.share[j] > s->master.share[best]))
+            best = j;
+    return best;
+}
+
+/* Opens the servers of the largest shares and tries them by the flow. *again: they miss a row that
+ * the LP breaks too, so that it is worth solving anew. */
+static edgeps_err round_shares(solver *s, bool *again)
+{
+    bool *open = s->master.y;
+    size_t count = 0, stuck, next;
+    *again = false;
+    memset(open, 0, s->c->server_count * sizeof *open);
+    for (; count < wanted(s); count++) {
+        next = largest_share_left(s, open);
+        if (next == s->c->server_count)
+            break;
+        open[next] = true;
+    }
+    if (cover_assign_run(&s->assign, open, &stuck)) {
+        keep_best(s, open, count);
+        return EDGEPS_OK;
+    }
+    size_t before = s->master.row_count;
+    edgeps_err err = add_broken(s, open, stuck);
+    *again = !err && cover_master_breaks(&s->master, before);
+    return err;
+}
+
+/* One proposal of the integer program, tried by the flow. */
 static edgeps_err propose(solver *s, bool *stopped)
 {
     cover_master *m = &s->master;
-    cover_master_limits limits = {.budget = (double)wanted(s), .most_nodes = FIRST_NODES};
+    size_t most = s->options->most_nodes;
+    cover_master_limits limits = {.budget = (double)wanted(s), .any = !s->options->least};
     edgeps_err err = EDGEPS_OK;
-    limits.any = !s->options->least;
+    limits.most_nodes = most ? (long)most : FIRST_NODES;
     do {
         *stopped = !go_on(s);
         if (*stopped)
@@ -210,14 +319,15 @@ static edgeps_err propose(solver *s, bool *stopped)
         s->best.masters++;
         if (limits.most_nodes < MOST_NODES)
             limits.most_nodes *= NODES_GROWTH;
-    } while (!err && !m->done && !m->found);
+    } while (!err && !m->done && !m->found && !most);
+    *stopped = !m->done && !m->found;
     if (err || !m->found)
         return err;
     size_t stuck, count = 0;
     for (size_t j = 0; j < s->c->server_count; j++)
         count += m->y[j];
     if (!cover_assign_run(&s->assign, m->y, &stuck))
-        return add_stuck(s, stuck);
+        return add_broken(s, m->y, stuck);
     keep_best(s, m->y, count);
     return EDGEPS_OK;
 }
@@ -233,8 +343,15 @@ static edgeps_err search(solver *s)
     if (!err && !settled(s))
         err = add_first_rows(s);
     while (!err && !settled(s) && !stopped) {
+        bool again = true;
         err = cover_master_bound(&s->master);
         if (!err && !settled(s))
+            err = round_shares(s, &again);
+        if (err || again || settled(s))
+            continue;
+        if (s->options->fractional)
+            stopped = true;
+        else
             err = propose(s, &stopped);
     }
     s->best.at_least = s->master.at_least;

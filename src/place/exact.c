@@ -1,6 +1,7 @@
 /* The optimum with a proof, anytime. Every candidate for the global server has a bound; the one
  * with the least is always the next to be worked on, by the next of three steps: the threshold
- * search with the covering LP, the same with whole servers, and branch and bound on the evaluator.
+ * search with the covering LP alone, the same with whole servers, and branch and bound on the
+ * evaluator.
  * The least bound of all candidates is a bound for every plan at any moment.
  * docs/algorithms/exact.md has the proofs. */
 #include "place/exact_int.h"
@@ -10,7 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-#define FIRST_POLISH_US 20000
+#define ROUNDING 5e-10 /* relative, of the evaluator's sums */
+#define FIRST_POLISH_US 200000
+#define POLISH_US 20000
+#define POLISH_WITHIN 1.1   /* plans that are no slower than this times the best */
 #define MOST_TWIN_NODES 300 /* looked for in smaller problems only */
 #define LAST_STEP 0.01 /* of the gap: a branch and bound that closes no more goes all the way */
 
@@ -29,6 +33,7 @@ typedef struct exact {
     size_t count;
     uint32_t *twin;
     bool *open;
+    bool branching; /* the thresholds are settled */
 } exact;
 
 static void exact_free(exact *e)
@@ -73,7 +78,10 @@ static edgeps_err exact_make(const place_ground *gr, const place_options *option
 }
 
 /* What is not faster than this needs no search: the best time, less the gap asked for. */
-static double target_s(const exact *e) { return e->best.round_s * (1 - e->options->gap); }
+static double target_s(const exact *e)
+{
+    return e->best.round_s * (1 - fmax(e->options->gap, ROUNDING));
+}
 
 static double lower_s(const exact *e)
 {
@@ -87,66 +95,45 @@ static double lower_s(const exact *e)
 static bool go_on(exact *e)
 {
     e->watch->now.bound_s = lower_s(e);
-    return place_watch_go_on(e->watch, e->watch->now.bound_s / e->best.round_s);
+    return place_watch_go_on(e->watch,
+                             (e->branching + e->watch->now.bound_s / e->best.round_s) / 2);
 }
 
-/* For what approx reports while it runs on behalf of this search. */
-static bool pass_on(void *context, const place_progress *now)
+/* Makes the open servers a plan, polished a little. */
+static edgeps_err offer_open(exact *e, const place_view *v)
 {
-    exact *e = context;
-    place_watch_best(e->watch, now->best_s);
-    return place_watch_go_on(e->watch, now->done_fraction);
-}
-
-/* A first plan: greedy's, then that of approx, which also searches the thresholds. */
-static edgeps_err start(exact *e, edgeps_diag *diag, place_found *found)
-{
-    place_options options = *e->options;
-    place_result r = {.plan.global = PLAN_NONE};
-    double round_s;
-    options.deadline_s /= 2;
-    options.progress = pass_on;
-    options.context = e;
-    edgeps_err err =
-        place_best_start(&e->best, e->gr, e->options, e->watch, FIRST_POLISH_US, found);
-    if (err || *found == PLACE_NONE || !place_watch_go_on(e->watch, 0))
-        return err;
-    err = place_approx(e->gr->p, &options, diag, &r);
-    if (!err && r.status != PLACE_INFEASIBLE) {
-        err = place_best_offer(&e->best, &r.plan, &round_s);
-        if (!err && !e->options->no_polish)
-            err = place_polish(e->gr, e->options, e->watch, 0, &e->best.plan, &e->best.round_s);
-    }
-    plan_free(&r.plan);
-    return err;
-}
-
-static edgeps_err search_lp(exact *e, const place_view *v, place_candidate *c)
-{
-    place_threshold th;
-    place_hunt limits = {.lower_s = c->bound_s, .upper_s = target_s(e), .exact = true};
-    edgeps_err err = place_threshold_search(&e->times, v, &limits, &th);
-    if (err)
-        return err;
-    c->bound_s = fmax(c->bound_s, th.bound_s);
-    mem_free(th.open);
-    return EDGEPS_OK;
-}
-
-static edgeps_err search_whole(exact *e, const place_view *v, place_candidate *c)
-{
-    place_whole found = {.open = e->open};
-    place_hunt limits = {.lower_s = c->bound_s, .upper_s = target_s(e)};
     bool settled;
     double round_s;
+    edgeps_err err = place_settle(&e->times, v, e->open, &e->match, &e->trial, &settled);
+    if (!err && settled)
+        err = place_best_offer(&e->best, &e->trial, &round_s);
+    if (err || !settled || e->options->no_polish || !(round_s < e->best.round_s * POLISH_WITHIN))
+        return err;
+    err = cost_round_s(e->gr->p, &e->trial, &round_s);
+    if (!err)
+        err = place_polish(e->gr, e->options, e->watch, POLISH_US, &e->trial, &round_s);
+    return err ? err : place_best_offer(&e->best, &e->trial, &round_s);
+}
+
+static edgeps_err search_thresholds(exact *e, const place_view *v, bool whole, place_candidate *c)
+{
+    place_whole found = {.open = e->open};
+    place_hunt limits = {.lower_s = c->bound_s, .upper_s = target_s(e), .exact = whole};
     edgeps_err err = place_whole_search(&e->times, v, &limits, e->watch, &found);
     if (err)
         return err;
     c->bound_s = fmax(c->bound_s, found.bound_s);
-    if (!found.found)
-        return EDGEPS_OK;
-    err = place_settle(&e->times, v, e->open, &e->match, &e->trial, &settled);
-    return err || !settled ? err : place_best_offer(&e->best, &e->trial, &round_s);
+    return found.found ? offer_open(e, v) : EDGEPS_OK;
+}
+
+static edgeps_err search_lp(exact *e, const place_view *v, place_candidate *c)
+{
+    return search_thresholds(e, v, false, c);
+}
+
+static edgeps_err search_whole(exact *e, const place_view *v, place_candidate *c)
+{
+    return search_thresholds(e, v, true, c);
 }
 
 /* Goes half of the way to the target, so that the bound rises before the search is done; all of it
@@ -173,6 +160,8 @@ static edgeps_err advance(exact *e, place_candidate *c)
         return err;
     if (now < STEP_BRANCH)
         e->next[c->global]++;
+    else
+        e->branching = true;
     err = steps[now](e, &view, c);
     place_view_free(&view);
     return err;
@@ -208,10 +197,11 @@ static edgeps_err search_candidates(exact *e, place_result *r)
     return err;
 }
 
-static edgeps_err search(exact *e, edgeps_diag *diag, place_result *r)
+static edgeps_err search(exact *e, place_result *r)
 {
     place_found found;
-    edgeps_err err = start(e, diag, &found);
+    edgeps_err err =
+        place_best_start(&e->best, e->gr, e->options, e->watch, FIRST_POLISH_US, &found);
     if (!err && found != PLACE_NONE)
         err = search_candidates(e, r);
     if (!err)
@@ -229,6 +219,7 @@ static edgeps_err search(exact *e, edgeps_diag *diag, place_result *r)
 edgeps_err place_exact(const problem *p, const place_options *options, edgeps_diag *diag,
                        place_result *out)
 {
+    (void)diag;
     place_ground gr;
     exact e = {0};
     place_watch w = place_watch_start(options);
@@ -238,7 +229,7 @@ edgeps_err place_exact(const problem *p, const place_options *options, edgeps_di
         return err;
     err = exact_make(&gr, options, &w, &e);
     if (!err)
-        err = search(&e, diag, &r);
+        err = search(&e, &r);
     if (!err)
         *out = r;
     else

@@ -14,7 +14,8 @@ typedef struct place_whole {
 } place_whole;
 
 /* Searches the least threshold of a covering with whole servers; all below limits->lower_s is
- * refuted already, what is not below upper_s does not matter. When `w` stops it, the bound is as
+ * refuted already, what is not below upper_s does not matter. Unless limits->exact, thresholds that
+ * the LP and its rounding do not decide count as not refuted. When `w` stops it, the bound is as
  * far as it came. */
 edgeps_err place_whole_search(const place_times *t, const place_view *v, const place_hunt *limits,
                               place_watch *w, place_whole *out);

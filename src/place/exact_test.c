@@ -174,14 +174,14 @@ static void check_threshold(setting *s)
     place_options none = {0};
     place_watch w = place_watch_start(&none);
     place_whole found = {.open = open};
-    place_hunt limits = {.upper_s = INFINITY};
+    place_hunt limits = {.upper_s = INFINITY, .exact = true};
     double least_s = least_threshold_s(s);
     assert_int_equal(place_whole_search(&s->t, &s->v, &limits, &w, &found), EDGEPS_OK);
     assert_true(found.bound_s == least_s);
     assert_int_equal(found.found, least_s < INFINITY);
     if (!found.found)
         return;
-    limits = (place_hunt){.lower_s = least_s / 2, .upper_s = least_s};
+    limits = (place_hunt){.lower_s = least_s / 2, .upper_s = least_s, .exact = true};
     assert_int_equal(place_whole_search(&s->t, &s->v, &limits, &w, &found), EDGEPS_OK);
     assert_false(found.found);
     assert_true(found.bound_s == least_s);

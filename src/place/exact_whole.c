@@ -1,6 +1,5 @@
 /* The threshold problem of one global server with whole local servers: the least R at which some
- * set of them covers every worker. LP bounds from threshold.c come first; this closes what they
- * leave open. */
+ * set of them covers every worker. */
 #include "place/exact_int.h"
 
 #include "base/mem.h"
@@ -16,6 +15,7 @@ typedef struct whole {
     const place_times *t;
     const place_view *v;
     place_watch *watch;
+    bool fractional;
     cover_server *servers;
     cover_arc *arcs;
 } whole;
@@ -74,7 +74,8 @@ static edgeps_err ask(whole *h, double r_s, int32_t locals, bool least, cover_wh
 {
     const place_ground *gr = h->t->gr;
     cover_instance c = {gr->worker_count, gr->count, h->servers, (double)locals};
-    cover_whole_options options = {.least = least, .go_on = go_on, .context = h->watch};
+    cover_whole_options options = {
+        .least = least, .fractional = h->fractional, .go_on = go_on, .context = h->watch};
     pose(h, r_s);
     return cover_whole_solve(&c, &options, out);
 }
@@ -145,6 +146,7 @@ static edgeps_err try_threshold(whole *h, const double *list, size_t at, double 
     if (err)
         return err;
     out->verdict = answer.verdict;
+    out->found |= answer.verdict == COVER_YES;
     if (answer.verdict == COVER_YES)
         memcpy(out->open, answer.open, h->t->gr->count * sizeof *out->open);
     cover_whole_free(&answer);
@@ -168,31 +170,25 @@ static edgeps_err raise_by_turns(whole *h, double r_s, double next_s, double *bo
     return EDGEPS_OK;
 }
 
-/* The LP's bound is nearly always the answer, so the steps from it double before they halve:
- * list[0..low) is refuted, list[high] is not. */
+/* Binary search: all before list[low] is refuted, list[high] is not. What stays open counts as not
+ * refuted. */
 static edgeps_err search(whole *h, const double *list, size_t count, double upper_s,
                          place_whole *out)
 {
-    size_t low = 0, high = count, step = 1;
-    while (low < high) {
-        size_t middle =
-            high == count && low + step - 1 < count ? low + step - 1 : low + (high - low) / 2;
+    size_t low = 0, high = count;
+    while (low < high && !h->watch->stopped) {
+        size_t middle = low + (high - low) / 2;
         double next_s = middle + 1 < count ? list[middle + 1] : upper_s;
         edgeps_err err = try_threshold(h, list, middle, next_s, out);
         if (err)
             return err;
-        if (out->verdict == COVER_UNSURE)
-            break;
-        if (out->verdict == COVER_YES) {
-            high = middle;
-            out->found = true;
-        } else {
+        if (out->verdict == COVER_NO)
             low = middle + 1;
-        }
-        step *= 2;
+        else
+            high = middle;
     }
     out->bound_s = low < count ? list[low] : upper_s;
-    if (low < high || low == count)
+    if (low < high || low == count || h->fractional)
         return EDGEPS_OK;
     return raise_by_turns(h, list[low], low + 1 < count ? list[low + 1] : upper_s, &out->bound_s);
 }
@@ -206,6 +202,7 @@ edgeps_err place_whole_search(const place_times *t, const place_view *v, const p
     out->found = false;
     out->bound_s = limits->lower_s;
     edgeps_err err = whole_make(t, v, w, &h);
+    h.fractional = !limits->exact;
     if (!err)
         err = list_thresholds(&h, limits->lower_s, limits->upper_s, &list, &count);
     if (!err)
