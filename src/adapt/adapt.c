@@ -199,8 +199,10 @@ static edgeps_err take_plan(work *w, line *l)
     if (err)
         return err;
     r->move_s = total_s(r->moves, r->move_count);
-    if (kind == MOVES_UNSAFE && r->repair)
+    if (kind == MOVES_IMPOSSIBLE && r->repair)
         line_add(l, "; no order of the moves leaves room for each");
+    if (kind == MOVES_NOT_FOUND && r->repair)
+        line_add(l, "; no order of the moves was found that leaves room for each");
     r->changed = true;
     if (kind != MOVES_TOGETHER && !r->repair) {
         l->length = 0;

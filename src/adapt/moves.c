@@ -44,8 +44,8 @@ bool moves_closes(const transition *t, size_t v)
 
 size_t moves_room(const transition *t)
 {
-    /* every opened local server, the global one, and a stop-over */
-    return t->p->count + 2;
+    /* every opened local server and the global one, in two hops */
+    return 2 * (t->p->count + 1);
 }
 
 double moves_transfer_s(const transition *t, const adapt_move *m)

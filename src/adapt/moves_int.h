@@ -39,7 +39,7 @@ double moves_transfer_s(const transition *t, const adapt_move *m);
  * both plans: then nothing needs to be released before the next plan is committed. */
 bool moves_coexist(const transition *t);
 
-/* Most moves that a transition can have, a stop-over included. */
+/* Most moves that a transition can have, each with a stop-over. */
 size_t moves_room(const transition *t);
 
 /* Lists the moves into `moves`, by node, local servers first; returns their number. The global
@@ -50,11 +50,15 @@ size_t moves_list(const transition *t, adapt_move *moves, double *move_s);
 typedef enum moves_order_kind {
     MOVES_TOGETHER,      /* any order is safe */
     MOVES_ONE_BY_ONE,    /* safe if moves that say so release their source at once */
-    MOVES_WITH_STOPOVER, /* likewise, and one state waits on a third node */
-    MOVES_UNSAFE,        /* no such order exists (or, beyond 13 moves, was found) */
+    MOVES_WITH_STOPOVER, /* likewise, and some states wait on third nodes */
+    MOVES_IMPOSSIBLE,    /* no such order exists: all have been searched */
+    MOVES_NOT_FOUND,     /* there are too many to search all */
 } moves_order_kind;
 
-/* Puts the moves into a safe order, adding a stop-over where a cycle needs one. */
+/* Puts the moves into a safe order, the one with the fewest stop-overs. As it was where there is
+ * none. At most 2^16 states of the moves are searched: orders of up to 16 moves; with stop-overs,
+ * all places that can matter for up to 4 moves, and fewer for more. Longer lists are ordered
+ * greedily. */
 edgeps_err moves_order(const transition *t, adapt_move *moves, size_t *count,
                        moves_order_kind *kind);
 

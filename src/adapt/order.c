@@ -1,11 +1,17 @@
+/* The order of the moves. What a node holds depends on how far each move has come, not on the order
+ * in which they were made: so the search goes over these states, breadth first. A state says of
+ * each move whether it waits, is done, or has its state waiting on a third node (a stop-over). */
 #include "adapt/moves_int.h"
 
 #include "base/mem.h"
 
 #include <string.h>
 
-/* Beyond this many moves a safe order is looked for greedily instead of among all orders. */
-#define SEARCHED_MOVES 13
+/* Most states that are searched; with m moves and s places for stop-overs there are (s + 2)^m. */
+#define MOST_STATES (UINT32_C(1) << 16)
+#define NOT_SEEN UINT32_MAX
+
+enum { WAITS, DONE, PARKED }; /* PARKED + s: on place s */
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -15,16 +21,19 @@ typedef struct step {
     int64_t take_bytes;
     int32_t release; /* node, or PLAN_NONE */
     int64_t release_bytes;
-    int after; /* step that must come first, or -1 */
+    int after;   /* step that must be done first, or -1 */
+    uint32_t at; /* WAITS, DONE, PARKED + place, in the state at hand */
 } step;
 
 typedef struct schedule {
     const transition *t;
-    int64_t *held; /* per node: bytes of servers and waiting states */
+    int64_t *held; /* per node: bytes of servers and waiting states, in the state at hand */
     step *steps;
-    bool *done; /* per step */
     size_t count;
-    uint8_t *order; /* step by step */
+    uint32_t *places; /* nodes for stop-overs */
+    size_t place_count;
+    uint32_t *before; /* per state: the one that it was reached from */
+    uint32_t *queue;
 } schedule;
 
 static step step_of(const transition *t, const adapt_move *m)
@@ -62,150 +71,269 @@ static void hold_old_servers(schedule *s)
     }
 }
 
-static void carry_out(schedule *s, size_t k)
+/* Counts the step as having come to `at` (sign 1), or takes it out of the account (-1). */
+static void account(schedule *s, const step *w, uint32_t at, int64_t sign)
 {
-    const step *w = &s->steps[k];
-    s->held[w->move.to] += w->take_bytes;
+    if (at == WAITS)
+        return;
     if (w->release != PLAN_NONE)
-        s->held[w->release] -= w->release_bytes;
-    s->done[k] = true;
+        s->held[w->release] -= sign * w->release_bytes;
+    if (at == DONE)
+        s->held[w->move.to] += sign * w->take_bytes;
+    else
+        s->held[s->places[at - PARKED]] += sign * w->move.bytes;
 }
 
-static void start_over(schedule *s)
+static void bring(schedule *s, size_t k, uint32_t at)
 {
-    hold_old_servers(s);
-    memset(s->done, 0, s->count * sizeof *s->done);
-}
-
-static bool fits(const schedule *s, size_t k)
-{
-    const step *w = &s->steps[k];
-    return s->held[w->move.to] + w->take_bytes <= s->t->p->nodes[w->move.to].free_bytes;
+    account(s, &s->steps[k], s->steps[k].at, -1);
+    s->steps[k].at = at;
+    account(s, &s->steps[k], at, 1);
 }
 
 /* A server is released when nobody copies from its node any more; where a local server stands
  * beside the global one, copies are taken from that. */
-static bool waits_for(const schedule *s, const step *w, size_t other)
+static bool waits_for(const schedule *s, const step *w, const step *other)
 {
-    const step *before = &s->steps[other];
-    if (w->after == (int)other)
-        return true;
-    if (w->release == PLAN_NONE || w->release != w->move.from)
+    if (w->release == PLAN_NONE || w->release != w->move.from || other->at != WAITS)
         return false;
     bool stands = w->move.role == ADAPT_GLOBAL && s->t->old_children[w->release] > 0;
     /* Whoever comes after another move copies what that one brought, not what goes. */
-    bool reads = before->after < 0 && before->move.from == w->move.from;
-    return !stands && reads && before->release == PLAN_NONE;
+    bool reads = other->after < 0 && other->move.from == w->move.from;
+    return !stands && reads && other->release == PLAN_NONE;
 }
 
-static bool is_ready(const schedule *s, size_t k)
+static bool may_begin(const schedule *s, size_t k)
 {
+    const step *w = &s->steps[k];
+    if (w->after >= 0 && s->steps[w->after].at != DONE)
+        return false;
     for (size_t other = 0; other < s->count; other++)
-        if (other != k && !s->done[other] && waits_for(s, &s->steps[k], other))
+        if (other != k && waits_for(s, w, &s->steps[other]))
             return false;
     return true;
 }
 
-/* Finds an order among all by the sets of moves that can have been made: what is held depends on
- * the set alone. A set's last move is kept in `last`. */
-static edgeps_err search_order(schedule *s, bool *found)
+/* A node has one state of a kind: none waits where a server of its kind was or will be. */
+static bool can_park(const schedule *s, const step *w, size_t place)
 {
-    uint32_t all = (uint32_t)(1u << s->count) - 1;
-    uint8_t *last = mem_alloc((size_t)all + 1, sizeof *last);
-    if (!last)
-        return EDGEPS_NOMEM;
-    memset(last, UINT8_MAX, (size_t)all + 1);
-    for (uint32_t set = 0; set < all; set++) {
-        if (set != 0 && last[set] == UINT8_MAX)
-            continue;
-        start_over(s);
-        for (size_t k = 0; k < s->count; k++)
-            if (set >> k & 1)
-                carry_out(s, k);
-        for (size_t k = 0; k < s->count; k++)
-            if (!s->done[k] && is_ready(s, k) && fits(s, k))
-                last[set | 1u << k] = (uint8_t)k;
-    }
-    *found = all == 0 || last[all] != UINT8_MAX;
-    if (*found)
-        for (uint32_t set = all, at = (uint32_t)s->count; set; set &= ~(1u << s->order[at]))
-            s->order[--at] = last[set];
-    mem_free(last);
-    return EDGEPS_OK;
-}
-
-static void take_order(const schedule *s, adapt_move *moves, size_t *count)
-{
-    for (size_t k = 0; k < s->count; k++) {
-        const step *w = &s->steps[s->order[k]];
-        moves[k] = w->move;
-        moves[k].releases = w->release != PLAN_NONE;
-    }
-    *count = s->count;
-}
-
-/* Cuts step `k` in two at node `over`, where the bare state waits. */
-static void split_step(schedule *s, size_t k, int32_t over)
-{
-    step *first = &s->steps[k], *second = &s->steps[s->count];
-    *second = *first;
-    first->move.to = over;
-    first->take_bytes = first->move.bytes;
-    first->move.transfer_s = moves_transfer_s(s->t, &first->move);
-    second->move.from = over;
-    second->release = over;
-    second->release_bytes = second->move.bytes;
-    second->after = (int)k;
-    second->move.transfer_s = moves_transfer_s(s->t, &second->move);
-    s->count++;
-}
-
-static bool can_stop_over(const schedule *s, size_t k, size_t over)
-{
-    const adapt_move *m = &s->steps[k].move;
     const problem *p = s->t->p;
-    return p->nodes[over].serve && m->from != PLAN_NONE && (int32_t)over != m->from &&
-           (int32_t)over != m->to && problem_rate_bytes_per_s(p, (size_t)m->from, over) > 0 &&
-           problem_rate_bytes_per_s(p, over, (size_t)m->to) > 0;
+    size_t over = s->places[place];
+    if (w->move.role == ADAPT_LOCAL &&
+        (s->t->old_children[over] > 0 || s->t->next_children[over] > 0))
+        return false;
+    return w->move.from != PLAN_NONE && (int32_t)over != w->move.from &&
+           (int32_t)over != w->move.to &&
+           problem_rate_bytes_per_s(p, (size_t)w->move.from, over) > 0 &&
+           problem_rate_bytes_per_s(p, over, (size_t)w->move.to) > 0;
 }
 
-static edgeps_err search_stopover(schedule *s, bool *found)
+/* May step k go on to `at`, in the state at hand? */
+static bool allowed(schedule *s, size_t k, uint32_t at)
 {
-    edgeps_err err = EDGEPS_OK;
-    size_t count = s->count;
-    *found = false;
-    for (size_t k = 0; k < count; k++)
-        for (size_t over = 0; over < s->t->p->count; over++) {
-            if (!can_stop_over(s, k, over))
-                continue;
-            step whole = s->steps[k];
-            split_step(s, k, (int32_t)over);
-            err = search_order(s, found);
-            if (err || *found)
-                return err;
-            s->steps[k] = whole;
-            s->count = count;
+    step *w = &s->steps[k];
+    size_t node = at == DONE ? (size_t)w->move.to : s->places[at - PARKED];
+    uint32_t was = w->at;
+    if (was == WAITS ? !may_begin(s, k) : was == DONE || at != DONE)
+        return false;
+    if (at != DONE && !can_park(s, w, at - PARKED))
+        return false;
+    /* The source is given up when the state has arrived. */
+    int64_t needed = at == DONE ? w->take_bytes : w->move.bytes;
+    return s->held[node] + needed <= s->t->p->nodes[node].free_bytes;
+}
+
+/* ---- the search ---- */
+
+static uint32_t base_of(const schedule *s) { return PARKED + (uint32_t)s->place_count; }
+
+/* Number of states, or 0 when there are too many to search. */
+static uint32_t count_states(size_t steps, size_t places)
+{
+    uint64_t states = 1;
+    for (size_t k = 0; k < steps && states <= MOST_STATES; k++)
+        states *= PARKED + places;
+    return states <= MOST_STATES ? (uint32_t)states : 0;
+}
+
+static void stand_at(schedule *s, uint32_t state)
+{
+    for (size_t k = 0; k < s->count; k++, state /= base_of(s))
+        bring(s, k, state % base_of(s));
+}
+
+static uint32_t all_done(const schedule *s)
+{
+    uint32_t state = 0;
+    for (size_t k = 0; k < s->count; k++)
+        state = state * base_of(s) + DONE;
+    return state;
+}
+
+/* Queues the states that one hop of step k leads to; `weight` is that of its digit. Returns the
+ * queue's new end. */
+static size_t reach(schedule *s, uint32_t state, size_t k, uint32_t weight, size_t tail)
+{
+    for (uint32_t at = DONE; at < base_of(s); at++) {
+        uint32_t next = state + weight * at - weight * s->steps[k].at;
+        if (s->before[next] != NOT_SEEN || !allowed(s, k, at))
+            continue;
+        s->before[next] = state;
+        s->queue[tail++] = next;
+    }
+    return tail;
+}
+
+/* Finds the way with the fewest hops; s->before leads back along it. */
+static bool search(schedule *s)
+{
+    uint32_t goal = all_done(s);
+    size_t head = 0, tail = 0;
+    s->queue[tail++] = 0;
+    s->before[0] = 0;
+    while (head < tail && s->before[goal] == NOT_SEEN) {
+        uint32_t state = s->queue[head++], weight = 1;
+        stand_at(s, state);
+        for (size_t k = 0; k < s->count; k++, weight *= base_of(s))
+            tail = reach(s, state, k, weight, tail);
+    }
+    return s->before[goal] != NOT_SEEN;
+}
+
+/* One hop of the way, from `state` to `next`. */
+static adapt_move hop(schedule *s, uint32_t state, uint32_t next)
+{
+    uint32_t base = base_of(s), was, at;
+    size_t k = 0;
+    while (state % base == next % base) {
+        state /= base;
+        next /= base;
+        k++;
+    }
+    was = state % base;
+    at = next % base;
+    adapt_move m = s->steps[k].move;
+    m.releases = was != WAITS || s->steps[k].release != PLAN_NONE;
+    if (was != WAITS)
+        m.from = (int32_t)s->places[was - PARKED];
+    if (at != DONE)
+        m.to = (int32_t)s->places[at - PARKED];
+    if (was != WAITS || at != DONE)
+        m.transfer_s = moves_transfer_s(s->t, &m);
+    return m;
+}
+
+static void take_way(schedule *s, adapt_move *moves, size_t *count)
+{
+    size_t hops = 0;
+    for (uint32_t state = all_done(s); state != 0; state = s->before[state])
+        hops++;
+    *count = hops;
+    for (uint32_t state = all_done(s); state != 0; state = s->before[state])
+        moves[--hops] = hop(s, s->before[state], state);
+}
+
+/* ---- places for stop-overs ---- */
+
+static bool is_listed(const schedule *s, size_t listed, size_t node)
+{
+    for (size_t l = 0; l < listed; l++)
+        if (s->places[l] == node)
+            return true;
+    return false;
+}
+
+static bool takes_part(const schedule *s, size_t node)
+{
+    for (size_t k = 0; k < s->count; k++)
+        if (s->steps[k].move.from == (int32_t)node || s->steps[k].move.to == (int32_t)node)
+            return true;
+    return false;
+}
+
+static int64_t spare_bytes(const schedule *s, size_t node)
+{
+    return s->t->p->nodes[node].free_bytes - s->held[node];
+}
+
+/* The roomiest node that takes no part and is not listed yet; count: none has room. */
+static size_t roomiest(const schedule *s, size_t listed)
+{
+    size_t best = s->t->p->count;
+    int64_t most = job_local_state_bytes(&s->t->p->job) - 1;
+    for (size_t v = 0; v < s->t->p->count; v++)
+        if (s->t->p->nodes[v].serve && spare_bytes(s, v) > most && !takes_part(s, v) &&
+            !is_listed(s, listed, v)) {
+            best = v;
+            most = spare_bytes(s, v);
         }
+    return best;
+}
+
+/* Of the nodes that take no part, no more are of use than there are moves; those that do may have
+ * room in between. Returns their number. */
+static size_t list_places(schedule *s)
+{
+    const problem *p = s->t->p;
+    size_t listed = 0;
+    for (size_t v; listed < s->count && (v = roomiest(s, listed)) < p->count;)
+        s->places[listed++] = (uint32_t)v;
+    for (size_t v = 0; v < p->count; v++)
+        if (p->nodes[v].serve && takes_part(s, v))
+            s->places[listed++] = (uint32_t)v;
+    return listed;
+}
+
+/* ---- the whole ---- */
+
+/* Searches with the first `places` places. */
+static edgeps_err try_places(schedule *s, size_t places, bool *found)
+{
+    s->place_count = places;
+    uint32_t states = count_states(s->count, places);
+    s->before = mem_alloc(states, sizeof *s->before);
+    s->queue = mem_alloc(states, sizeof *s->queue);
+    edgeps_err err = s->before && s->queue ? EDGEPS_OK : EDGEPS_NOMEM;
+    if (!err) {
+        memset(s->before, UINT8_MAX, states * sizeof *s->before);
+        *found = search(s);
+        stand_at(s, 0);
+    }
+    mem_free(s->queue);
+    s->queue = NULL;
+    if (err || !*found) {
+        mem_free(s->before);
+        s->before = NULL;
+    }
     return err;
 }
 
 /* For long lists: whatever fits goes next. */
-static bool greedy_order(schedule *s)
+static edgeps_err go_greedily(schedule *s, adapt_move *moves, bool *found)
 {
     size_t ordered = 0;
-    start_over(s);
     bool progress = true;
+    uint32_t *order = mem_alloc(s->count, sizeof *order);
+    if (!order)
+        return EDGEPS_NOMEM;
     while (progress) {
         progress = false;
         for (size_t k = 0; k < s->count; k++) {
-            if (s->done[k] || !is_ready(s, k) || !fits(s, k))
+            if (s->steps[k].at != WAITS || !allowed(s, k, DONE))
                 continue;
-            carry_out(s, k);
-            s->order[ordered++] = (uint8_t)k;
+            bring(s, k, DONE);
+            order[ordered++] = (uint32_t)k;
             progress = true;
         }
     }
-    return ordered == s->count;
+    *found = ordered == s->count;
+    for (size_t k = 0; *found && k < ordered; k++) {
+        const step *w = &s->steps[order[k]];
+        moves[k] = w->move;
+        moves[k].releases = w->release != PLAN_NONE;
+    }
+    mem_free(order);
+    return EDGEPS_OK;
 }
 
 static size_t global_step(const schedule *s)
@@ -231,31 +359,38 @@ static void replace_in_place(schedule *s)
     }
 }
 
-static edgeps_err search_orders(schedule *s, moves_order_kind *kind, bool *found)
+/* With as many places as the limit of states allows. */
+static edgeps_err search_stopovers(schedule *s, bool *found, bool *complete)
 {
-    *kind = MOVES_ONE_BY_ONE;
-    edgeps_err err = search_order(s, found);
-    if (err || *found)
-        return err;
-    replace_in_place(s);
-    err = search_order(s, found);
-    if (err || *found)
-        return err;
-    *kind = MOVES_WITH_STOPOVER;
-    return search_stopover(s, found);
+    size_t listed = list_places(s), places = listed;
+    while (places > 0 && count_states(s->count, places) == 0)
+        places--;
+    *complete = places == listed;
+    *found = false;
+    return places > 0 ? try_places(s, places, found) : EDGEPS_OK;
 }
 
-static edgeps_err find_order(schedule *s, moves_order_kind *kind)
+static edgeps_err find_order(schedule *s, adapt_move *moves, size_t *count, moves_order_kind *kind)
 {
-    bool found = false;
+    bool found = false, complete = false;
     edgeps_err err = EDGEPS_OK;
     *kind = MOVES_ONE_BY_ONE;
-    if (s->count <= SEARCHED_MOVES)
-        err = search_orders(s, kind, &found);
-    else if (s->count < UINT8_MAX)
-        found = greedy_order(s);
-    if (!found)
-        *kind = MOVES_UNSAFE;
+    if (count_states(s->count, 0) == 0) {
+        err = go_greedily(s, moves, &found);
+        *kind = found ? MOVES_ONE_BY_ONE : MOVES_NOT_FOUND;
+        return err;
+    }
+    err = try_places(s, 0, &found);
+    if (!err && !found) {
+        replace_in_place(s);
+        err = try_places(s, 0, &found);
+    }
+    if (!err && !found) {
+        err = search_stopovers(s, &found, &complete);
+        *kind = found ? MOVES_WITH_STOPOVER : complete ? MOVES_IMPOSSIBLE : MOVES_NOT_FOUND;
+    }
+    if (found)
+        take_way(s, moves, count);
     return err;
 }
 
@@ -286,19 +421,17 @@ edgeps_err moves_order(const transition *t, adapt_move *moves, size_t *count,
     edgeps_err err = EDGEPS_NOMEM;
     schedule s = {.t = t, .count = *count};
     s.held = mem_alloc(t->p->count, sizeof *s.held);
-    s.steps = mem_alloc(*count + 1, sizeof *s.steps);
-    s.order = mem_alloc(*count + 1, sizeof *s.order);
-    s.done = mem_alloc(*count + 1, sizeof *s.done);
-    if (!s.held || !s.steps || !s.order || !s.done)
+    s.steps = mem_alloc(*count, sizeof *s.steps);
+    s.places = mem_alloc(3 * *count, sizeof *s.places);
+    if (!s.held || !s.steps || !s.places)
         goto out;
+    hold_old_servers(&s);
     make_steps(&s, moves);
-    err = find_order(&s, kind);
-    if (!err && *kind != MOVES_UNSAFE)
-        take_order(&s, moves, count);
+    err = find_order(&s, moves, count, kind);
 out:
     mem_free(s.held);
     mem_free(s.steps);
-    mem_free(s.order);
-    mem_free(s.done);
+    mem_free(s.places);
+    mem_free(s.before);
     return err;
 }

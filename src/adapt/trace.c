@@ -80,14 +80,18 @@ static void add_up(const adapt_move *moves, size_t count, trace_change *out)
 }
 
 static edgeps_err measure(const adapt_trace *t, const transition *way, bool old_runs,
-                          adapt_move *moves, trace_change *out)
+                          trace_change *out)
 {
     trace_change c = {.allowed = !old_runs || moves_coexist(way), .move_s = t->options.pause_s};
     moves_order_kind kind;
     double move_s;
+    adapt_move *moves = mem_alloc(moves_room(way), sizeof *moves);
+    if (!moves)
+        return EDGEPS_NOMEM;
     size_t count = moves_list(way, moves, &move_s);
     edgeps_err err = c.allowed ? moves_order(way, moves, &count, &kind) : EDGEPS_OK;
     add_up(moves, count, &c);
+    mem_free(moves);
     if (!err)
         *out = c;
     return err;
@@ -104,8 +108,7 @@ edgeps_err trace_change_of(const adapt_trace *t, size_t epoch, const plan *old, 
     edgeps_err err = EDGEPS_NOMEM;
     int32_t *before = mem_alloc(p->count, sizeof *before);
     int32_t *after = mem_alloc(p->count, sizeof *after);
-    adapt_move *moves = mem_alloc(p->count + 2, sizeof *moves);
-    if (before && after && moves) {
+    if (before && after) {
         plan_children(old, before);
         plan_children(next, after);
         transition way = {p,
@@ -115,11 +118,10 @@ edgeps_err trace_change_of(const adapt_trace *t, size_t epoch, const plan *old, 
                           after,
                           count_locals(before, p->count),
                           count_locals(after, p->count)};
-        err = measure(t, &way, old_runs, moves, out);
+        err = measure(t, &way, old_runs, out);
     }
     mem_free(before);
     mem_free(after);
-    mem_free(moves);
     return err;
 }
 
