@@ -1,9 +1,8 @@
 /* The optimum with a proof, anytime. Every candidate for the global server has a bound; the one
- * with the least is always the next to be worked on, by the next of three steps: the threshold
- * search with the covering LP alone, the same with whole servers, and branch and bound on the
- * evaluator.
- * The least bound of all candidates is a bound for every plan at any moment.
- * docs/algorithms/exact.md has the proofs. */
+ * with the least is always the next to be worked on, by the next of four steps: the threshold
+ * search with the covering LP alone, the same with whole servers, the split of a store-and-forward
+ * round at its barrier, and branch and bound on the evaluator. The least bound of all candidates is
+ * a bound for every plan at any moment. docs/algorithms/exact.md has the proofs. */
 #include "place/exact_int.h"
 
 #include "base/mem.h"
@@ -14,11 +13,12 @@
 #define ROUNDING 5e-10 /* relative, of the evaluator's sums */
 #define FIRST_POLISH_US 200000
 #define POLISH_US 20000
-#define POLISH_WITHIN 1.1   /* plans that are no slower than this times the best */
+#define POLISH_WITHIN 1.1 /* plans that are no slower than this times the best */
+#define BARRIER_PRECISION 0.002
 #define MOST_TWIN_NODES 300 /* looked for in smaller problems only */
 #define LAST_STEP 0.01 /* of the gap: a branch and bound that closes no more goes all the way */
 
-typedef enum step { STEP_LP, STEP_WHOLE, STEP_BRANCH } step;
+typedef enum step { STEP_LP, STEP_WHOLE, STEP_BARRIER, STEP_BRANCH } step;
 
 typedef struct exact {
     const place_ground *gr;
@@ -33,7 +33,7 @@ typedef struct exact {
     size_t count;
     uint32_t *twin;
     bool *open;
-    bool branching; /* the thresholds are settled */
+    bool settled; /* the threshold problem is solved */
 } exact;
 
 static void exact_free(exact *e)
@@ -95,8 +95,7 @@ static double lower_s(const exact *e)
 static bool go_on(exact *e)
 {
     e->watch->now.bound_s = lower_s(e);
-    return place_watch_go_on(e->watch,
-                             (e->branching + e->watch->now.bound_s / e->best.round_s) / 2);
+    return place_watch_go_on(e->watch, (e->settled + e->watch->now.bound_s / e->best.round_s) / 2);
 }
 
 /* Makes the open servers a plan, polished a little. */
@@ -123,6 +122,8 @@ static edgeps_err search_thresholds(exact *e, const place_view *v, bool whole, p
     if (err)
         return err;
     c->bound_s = fmax(c->bound_s, found.bound_s);
+    if (found.settled)
+        e->next[c->global] = STEP_BARRIER;
     return found.found ? offer_open(e, v) : EDGEPS_OK;
 }
 
@@ -136,11 +137,24 @@ static edgeps_err search_whole(exact *e, const place_view *v, place_candidate *c
     return search_thresholds(e, v, true, c);
 }
 
-/* Goes half of the way to the target, so that the bound rises before the search is done; all of it
- * when little is left. */
+static edgeps_err search_barrier(exact *e, const place_view *v, place_candidate *c)
+{
+    place_whole found;
+    place_hunt limits = {.lower_s = c->bound_s, .upper_s = target_s(e)};
+    if (e->times.first_wire < e->times.all_wire)
+        return EDGEPS_OK;
+    edgeps_err err =
+        place_barrier_search(&e->times, v, &limits, BARRIER_PRECISION, e->watch, &found);
+    if (!err)
+        c->bound_s = fmax(c->bound_s, found.bound_s);
+    return err;
+}
+
+/* Goes a part of the way to the target, so that the bound rises before the search is done; all of
+ * it when little is left. */
 static edgeps_err search_branches(exact *e, const place_view *v, place_candidate *c)
 {
-    double target = target_s(e), cutoff = c->bound_s + (target - c->bound_s) / 2;
+    double target = target_s(e), cutoff = c->bound_s + (target - c->bound_s) / 8;
     if (target - cutoff < LAST_STEP * target)
         cutoff = target;
     edgeps_err err = place_branch(&e->times, v, e->twin, cutoff, &e->best, e->watch);
@@ -151,8 +165,11 @@ static edgeps_err search_branches(exact *e, const place_view *v, place_candidate
 
 static edgeps_err advance(exact *e, place_candidate *c)
 {
-    static edgeps_err (*const steps[])(exact *, const place_view *, place_candidate *) = {
-        [STEP_LP] = search_lp, [STEP_WHOLE] = search_whole, [STEP_BRANCH] = search_branches};
+    static edgeps_err (*const steps[])(exact *, const place_view *,
+                                       place_candidate *) = {[STEP_LP] = search_lp,
+                                                             [STEP_WHOLE] = search_whole,
+                                                             [STEP_BARRIER] = search_barrier,
+                                                             [STEP_BRANCH] = search_branches};
     place_view view;
     step now = e->next[c->global];
     edgeps_err err = place_view_make(&e->times, c->global, &view);
@@ -160,8 +177,6 @@ static edgeps_err advance(exact *e, place_candidate *c)
         return err;
     if (now < STEP_BRANCH)
         e->next[c->global]++;
-    else
-        e->branching = true;
     err = steps[now](e, &view, c);
     place_view_free(&view);
     return err;
@@ -181,12 +196,13 @@ static edgeps_err search_candidates(exact *e, place_result *r)
 {
     drop_twins(e);
     edgeps_err err = place_raise_bounds(&e->times, e->watch, e->list, e->count);
-    while (!err && e->count > 0 && go_on(e)) {
+    while (!err && e->count > 0) {
         place_candidate *least = e->list;
         for (size_t c = 1; c < e->count; c++)
             if (e->list[c].bound_s < least->bound_s)
                 least = &e->list[c];
-        if (least->bound_s >= target_s(e))
+        e->settled |= e->next[least->global] >= STEP_BARRIER;
+        if (!go_on(e) || least->bound_s >= target_s(e))
             break;
         err = advance(e, least);
     }

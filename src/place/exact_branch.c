@@ -212,7 +212,7 @@ static edgeps_err search(branch *b, place_watch *w)
     size_t depth = 0;
     b->next[0] = 0;
     for (;;) {
-        if (b->steps % STEPS_PER_LOOK == 0 && !place_watch_go_on(w, 0))
+        if (b->steps % STEPS_PER_LOOK == 0 && !place_watch_go_on(w, w->now.done_fraction))
             return EDGEPS_OK;
         if (!attach_next(b, depth)) {
             if (depth == 0)

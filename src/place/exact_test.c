@@ -210,6 +210,78 @@ static void finds_the_least_threshold_of_all_assignments(void **state)
     }
 }
 
+/* ---- the barrier of store-and-forward ---- */
+
+/* The best round of all plans with the setting's global server. */
+static double best_round_s(const setting *s)
+{
+    plan pl;
+    double best_s = INFINITY;
+    assert_int_equal(plan_make(s->gr.count, &pl), EDGEPS_OK);
+    pl.global = (int32_t)s->v.global;
+    for (size_t w = 0; w < s->gr.worker_count; w++)
+        pl.parent[s->gr.workers[w]] = 0;
+    for (;;) {
+        double round_s;
+        size_t w = 0;
+        if (plan_check(&pl, s->gr.p, NULL) == EDGEPS_OK) {
+            assert_int_equal(cost_round_s(s->gr.p, &pl, &round_s), EDGEPS_OK);
+            best_s = fmin(best_s, round_s);
+        }
+        while (w < s->gr.worker_count && ++pl.parent[s->gr.workers[w]] == (int32_t)s->gr.count)
+            pl.parent[s->gr.workers[w++]] = 0;
+        if (w == s->gr.worker_count)
+            break;
+    }
+    plan_free(&pl);
+    return best_s;
+}
+
+static void check_barrier(setting *s, size_t *higher)
+{
+    bool open[8];
+    place_options none = {0};
+    place_watch w = place_watch_start(&none);
+    place_whole whole = {.open = open}, split = whole;
+    place_hunt limits = {.upper_s = INFINITY, .exact = true};
+    double best_s = best_round_s(s);
+    if (best_s == INFINITY)
+        return;
+    assert_int_equal(place_whole_search(&s->t, &s->v, &limits, &w, &whole), EDGEPS_OK);
+    assert_true(whole.bound_s <= best_s * (1 + 1e-9));
+    limits = (place_hunt){.lower_s = whole.bound_s, .upper_s = best_s * 2};
+    assert_int_equal(place_barrier_search(&s->t, &s->v, &limits, 0.001, &w, &split), EDGEPS_OK);
+    assert_true(split.bound_s >= whole.bound_s);
+    assert_true(split.bound_s <= best_s * (1 + 1e-9));
+    *higher += split.bound_s > whole.bound_s * 1.01;
+}
+
+static void splitting_the_round_never_passes_the_best_and_often_gains(void **state)
+{
+    (void)state;
+    size_t higher = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        fixture_kind kind = fixture_any_kind(seed, 4);
+        kind.chunks = 1;
+        problem *p = fixture_problem(seed, kind);
+        setting s;
+        assert_int_equal(place_ground_make(p, &s.gr), EDGEPS_OK);
+        assert_int_equal(place_times_make(&s.gr, &s.t), EDGEPS_OK);
+        for (size_t g = 0; g < p->count; g++) {
+            if (s.gr.fan[g] < 1)
+                continue;
+            assert_int_equal(place_view_make(&s.t, g, &s.v), EDGEPS_OK);
+            check_barrier(&s, &higher);
+            place_view_free(&s.v);
+        }
+        place_times_free(&s.t);
+        place_ground_free(&s.gr);
+        fixture_free(p);
+    }
+    print_message("higher for %zu global servers\n", higher);
+    assert_true(higher > 20);
+}
+
 /* ---- twins ---- */
 
 static void nodes_that_differ_in_nothing_are_twins(void **state)
@@ -239,6 +311,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_optimum_lies_between_bound_and_plan_at_any_moment),
         cmocka_unit_test(refuses_a_gap_that_is_none),
         cmocka_unit_test(finds_the_least_threshold_of_all_assignments),
+        cmocka_unit_test(splitting_the_round_never_passes_the_best_and_often_gains),
         cmocka_unit_test(nodes_that_differ_in_nothing_are_twins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

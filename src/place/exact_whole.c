@@ -15,7 +15,8 @@ typedef struct whole {
     const place_times *t;
     const place_view *v;
     place_watch *watch;
-    bool fractional;
+    const place_sides *sides; /* NULL: the round as a whole */
+    double push_s, pull_s;    /* limits of the sides */
     cover_server *servers;
     cover_arc *arcs;
 } whole;
@@ -45,6 +46,24 @@ static edgeps_err whole_make(const place_times *t, const place_view *v, place_wa
     return EDGEPS_OK;
 }
 
+static bool within(const whole *h, size_t server, size_t worker, double r_s)
+{
+    size_t at = server * h->t->gr->count + worker;
+    return h->v->chain[at] <= r_s && (!h->sides || (h->sides->push.chain[at] <= h->push_s &&
+                                                    h->sides->pull.chain[at] <= h->pull_s));
+}
+
+static int32_t cap_within(const whole *h, size_t server, double r_s)
+{
+    int32_t cap = place_view_cap(h->t, h->v, server, r_s);
+    if (!h->sides)
+        return cap;
+    int32_t push = place_side_cap(h->sides, &h->sides->push, server, h->push_s);
+    int32_t pull = place_side_cap(h->sides, &h->sides->pull, server, h->pull_s);
+    push = push < pull ? push : pull;
+    return cap < push ? cap : push;
+}
+
 /* The covering problem within r_s. A worker on the server's own node takes no network: it is of
  * size 0 where the network and not the storage limits the server. */
 static void pose(whole *h, double r_s)
@@ -52,14 +71,13 @@ static void pose(whole *h, double r_s)
     const place_ground *gr = h->t->gr;
     size_t at = 0;
     for (size_t j = 0; j < gr->count; j++) {
-        const double *chain = h->v->chain + j * gr->count;
-        int32_t cap = place_view_cap(h->t, h->v, j, r_s);
-        bool own_is_free = chain[j] <= r_s && cap < place_room(gr, h->v->global, 1, j);
+        int32_t cap = cap_within(h, j, r_s);
+        bool own_is_free = within(h, j, j, r_s) && cap < place_room(gr, h->v->global, 1, j);
         cover_server *s = &h->servers[j];
         *s = (cover_server){h->arcs + at, 0, (double)cap - (cap > 0 && own_is_free)};
         for (size_t w = 0; cap > 0 && w < gr->worker_count; w++) {
             size_t i = gr->workers[w];
-            if (chain[i] <= r_s)
+            if (within(h, j, i, r_s))
                 h->arcs[at + s->arc_count++] =
                     (cover_arc){(uint32_t)w, i == j && own_is_free ? 0 : 1};
         }
@@ -67,15 +85,20 @@ static void pose(whole *h, double r_s)
     }
 }
 
-static bool go_on(void *context) { return place_watch_go_on(context, 0); }
+static bool go_on(void *context)
+{
+    place_watch *w = context;
+    return place_watch_go_on(w, w->now.done_fraction);
+}
 
-/* Asks for at most `locals` servers within r_s; `least`: for as few as possible. */
-static edgeps_err ask(whole *h, double r_s, int32_t locals, bool least, cover_whole *out)
+/* Asks for at most `locals` servers within r_s, as the options say. */
+static edgeps_err ask(whole *h, double r_s, int32_t locals, cover_whole_options options,
+                      cover_whole *out)
 {
     const place_ground *gr = h->t->gr;
     cover_instance c = {gr->worker_count, gr->count, h->servers, (double)locals};
-    cover_whole_options options = {
-        .least = least, .fractional = h->fractional, .go_on = go_on, .context = h->watch};
+    options.go_on = go_on;
+    options.context = h->watch;
     pose(h, r_s);
     return cover_whole_solve(&c, &options, out);
 }
@@ -133,16 +156,18 @@ static double turns_allow_s(const whole *h, double r_s, double next_s, int32_t l
     return low_s;
 }
 
-/* Asks at list[at]; the bound rises when the answer is no, open is filled in when it is yes. */
-static edgeps_err try_threshold(whole *h, const double *list, size_t at, double next_s,
+/* Asks at r_s, next_s the next threshold; the bound rises when the answer is no, open is filled in
+ * when it is yes. */
+static edgeps_err try_threshold(whole *h, double r_s, double next_s, bool whole_servers,
                                 place_whole *out)
 {
     cover_whole answer;
-    int32_t locals = place_view_locals(h->t, h->v, list[at], next_s);
+    cover_whole_options options = {.fractional = !whole_servers};
+    int32_t locals = place_view_locals(h->t, h->v, r_s, next_s);
     out->verdict = COVER_NO;
     if (locals < 1)
         return EDGEPS_OK;
-    edgeps_err err = ask(h, list[at], locals, false, &answer);
+    edgeps_err err = ask(h, r_s, locals, options, &answer);
     if (err)
         return err;
     out->verdict = answer.verdict;
@@ -153,15 +178,16 @@ static edgeps_err try_threshold(whole *h, const double *list, size_t at, double 
     return EDGEPS_OK;
 }
 
-/* Yes at list[at]: the turns may still ask for more time before as many servers are allowed as are
- * needed there. */
+/* Yes at r_s: the turns may still ask for more time before as many servers are allowed as the LP
+ * proves to be needed there. */
 static edgeps_err raise_by_turns(whole *h, double r_s, double next_s, double *bound_s)
 {
     cover_whole answer;
+    cover_whole_options few = {.least = true, .fractional = true};
     int32_t locals = place_view_locals(h->t, h->v, r_s, next_s);
     if (place_view_locals(h->t, h->v, r_s, r_s) >= locals)
         return EDGEPS_OK;
-    edgeps_err err = ask(h, r_s, locals, true, &answer);
+    edgeps_err err = ask(h, r_s, locals, few, &answer);
     if (err)
         return err;
     if (answer.at_least <= (size_t)locals)
@@ -172,25 +198,28 @@ static edgeps_err raise_by_turns(whole *h, double r_s, double next_s, double *bo
 
 /* Binary search: all before list[low] is refuted, list[high] is not. What stays open counts as not
  * refuted. */
-static edgeps_err search(whole *h, const double *list, size_t count, double upper_s,
+static edgeps_err search(whole *h, const double *list, size_t count, const place_hunt *limits,
                          place_whole *out)
 {
     size_t low = 0, high = count;
     while (low < high && !h->watch->stopped) {
         size_t middle = low + (high - low) / 2;
-        double next_s = middle + 1 < count ? list[middle + 1] : upper_s;
-        edgeps_err err = try_threshold(h, list, middle, next_s, out);
+        double next_s = middle + 1 < count ? list[middle + 1] : limits->upper_s;
+        edgeps_err err = try_threshold(h, list[middle], next_s, limits->exact, out);
         if (err)
             return err;
+        out->settled &= out->verdict != COVER_UNSURE;
         if (out->verdict == COVER_NO)
             low = middle + 1;
         else
             high = middle;
     }
-    out->bound_s = low < count ? list[low] : upper_s;
-    if (low < high || low == count || h->fractional)
+    out->settled &= low == high;
+    out->bound_s = low < count ? list[low] : limits->upper_s;
+    if (!out->settled || low == count)
         return EDGEPS_OK;
-    return raise_by_turns(h, list[low], low + 1 < count ? list[low + 1] : upper_s, &out->bound_s);
+    double next_s = low + 1 < count ? list[low + 1] : limits->upper_s;
+    return raise_by_turns(h, list[low], next_s, &out->bound_s);
 }
 
 edgeps_err place_whole_search(const place_times *t, const place_view *v, const place_hunt *limits,
@@ -200,14 +229,86 @@ edgeps_err place_whole_search(const place_times *t, const place_view *v, const p
     double *list = NULL;
     size_t count;
     out->found = false;
+    out->settled = true;
     out->bound_s = limits->lower_s;
     edgeps_err err = whole_make(t, v, w, &h);
-    h.fractional = !limits->exact;
     if (!err)
         err = list_thresholds(&h, limits->lower_s, limits->upper_s, &list, &count);
     if (!err)
-        err = search(&h, list, count, limits->upper_s, out);
+        err = search(&h, list, count, limits, out);
     mem_free(list);
+    whole_free(&h);
+    return err;
+}
+
+/* ---- store-and-forward: both sides of the barrier ---- */
+
+/* Is every round within r_s refuted whose barrier lies between the two? */
+static edgeps_err refute_range(whole *h, double r_s, double from_s, double to_s, bool *refuted)
+{
+    cover_whole answer;
+    int32_t locals = place_view_locals(h->t, h->v, r_s, r_s);
+    h->push_s = to_s;
+    h->pull_s = r_s - from_s;
+    int32_t push = place_side_locals(h->sides, &h->sides->push, h->push_s);
+    int32_t pull = place_side_locals(h->sides, &h->sides->pull, h->pull_s);
+    locals = locals < push ? locals : push;
+    locals = locals < pull ? locals : pull;
+    *refuted = true;
+    if (locals < 1)
+        return EDGEPS_OK;
+    edgeps_err err = ask(h, r_s, locals, (cover_whole_options){.fractional = true}, &answer);
+    if (err)
+        return err;
+    *refuted = answer.verdict == COVER_NO;
+    cover_whole_free(&answer);
+    return EDGEPS_OK;
+}
+
+/* All barriers that a round of r_s can have, in ranges that are halved where they are not refuted;
+ * gives up on one that is narrower than the precision. */
+static edgeps_err refute_round(whole *h, double r_s, double width_s, bool *refuted)
+{
+    double from_s = h->sides->push.least_s, end_s = r_s - h->sides->pull.least_s;
+    double step_s = end_s - from_s;
+    *refuted = true;
+    while (from_s <= end_s && !h->watch->stopped) {
+        double to_s = fmin(from_s + step_s, end_s);
+        edgeps_err err = refute_range(h, r_s, from_s, to_s, refuted);
+        if (err)
+            return err;
+        if (!*refuted && to_s - from_s <= width_s)
+            return EDGEPS_OK;
+        if (*refuted && to_s >= end_s)
+            return EDGEPS_OK;
+        if (*refuted)
+            from_s = to_s;
+        step_s = *refuted ? 2 * step_s : (to_s - from_s) / 2;
+    }
+    *refuted &= !h->watch->stopped;
+    return EDGEPS_OK;
+}
+
+edgeps_err place_barrier_search(const place_times *t, const place_view *v, const place_hunt *limits,
+                                double precision, place_watch *w, place_whole *out)
+{
+    whole h = {0};
+    place_sides sides = {0};
+    double low_s = limits->lower_s, high_s = limits->upper_s;
+    edgeps_err err = whole_make(t, v, w, &h);
+    if (!err)
+        err = place_sides_make(t, v, &sides);
+    h.sides = &sides;
+    out->found = false;
+    while (!err && high_s - low_s > precision * low_s && !w->stopped) {
+        bool refuted;
+        double middle_s = high_s < INFINITY ? low_s + (high_s - low_s) / 2 : 2 * low_s;
+        err = refute_round(&h, middle_s, precision * middle_s, &refuted);
+        if (!err && !w->stopped)
+            *(refuted ? &low_s : &high_s) = middle_s;
+    }
+    out->bound_s = low_s;
+    place_sides_free(&sides);
     whole_free(&h);
     return err;
 }
