@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define QUICK_ALGORITHM "greedy"
-#define MOST_LOOKS 600 /* about half a second of it in a network of 1000 nodes */
+#define MOST_LOOKS 1200 /* about two seconds of it in a network of 1000 nodes */
 /* A change for less than this fraction of a round is not worth a new generation. */
 #define LEAST_GAIN 0.01
 

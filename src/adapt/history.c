@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define TOLERANCE 0.1
+#define MARGIN 0.05   /* of a forecast, that a server which opens or grows leaves free */
 #define CLEAR 2       /* a trend stands out by this factor from the noise around it */
 #define NEW_SHARE 0.5 /* of an observation in trend and noise */
 
@@ -107,4 +108,14 @@ void adapt_history_forecast(const adapt_history *h, int64_t *free_bytes)
         if (-n->trend_bytes > CLEAR * n->noise_bytes)
             free_bytes[v] = (int64_t)fmax(0, (double)n->free_bytes + n->trend_bytes);
     }
+}
+
+void adapt_history_advise(const adapt_history *h, const plan *current, double epochs_left,
+                          int64_t *free_bytes, adapt_options *options)
+{
+    size_t servers = plan_local_count(current) + 1;
+    adapt_history_forecast(h, free_bytes);
+    options->horizon_epochs = fmin(adapt_history_horizon(h, servers), epochs_left);
+    options->forecast_bytes = epochs_left > 1 ? free_bytes : NULL;
+    options->margin = MARGIN;
 }

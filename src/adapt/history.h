@@ -8,6 +8,8 @@
 #ifndef EDGEPS_ADAPT_HISTORY_H
 #define EDGEPS_ADAPT_HISTORY_H
 
+#include "adapt/adapt.h"
+#include "plan/plan.h"
 #include "problem/problem.h"
 
 typedef struct adapt_history adapt_history;
@@ -28,5 +30,10 @@ double adapt_history_horizon(const adapt_history *h, size_t servers);
  * value and trend, where the trend is twice the noise around it. Both are smoothed
  * exponentially (Holt 1957, with half of each new observation). */
 void adapt_history_forecast(const adapt_history *h, int64_t *free_bytes);
+
+/* Sets horizon, forecast and margin for an adjustment of `current` with `epochs_left` to go, the
+ * next one included. The forecast is written to `free_bytes`, which the options borrow. */
+void adapt_history_advise(const adapt_history *h, const plan *current, double epochs_left,
+                          int64_t *free_bytes, adapt_options *options);
 
 #endif

@@ -137,6 +137,27 @@ static void neither_noise_nor_growth_nor_a_single_fall_is_continued(void **state
     problem_free(p);
 }
 
+static void advice_looks_no_further_than_the_last_epoch(void **state)
+{
+    (void)state;
+    problem *p = fixture_problem(NODES);
+    adapt_history *h = empty();
+    plan pl = fixture_plan(0, NODES, (int32_t[]){0, 0, 0, 0});
+    int64_t forecast[NODES] = {0};
+    adapt_options o = {.mode = ADAPT_ADJUST};
+    for (int epoch = 0; epoch < 6; epoch++)
+        adapt_history_add(h, p);
+    adapt_history_advise(h, &pl, 10, forecast, &o);
+    assert_true(o.horizon_epochs == 6 && o.margin > 0);
+    assert_ptr_equal(o.forecast_bytes, forecast);
+    assert_int_equal(forecast[3], p->nodes[3].free_bytes);
+    adapt_history_advise(h, &pl, 1, forecast, &o);
+    assert_true(o.horizon_epochs == 1);
+    assert_null(o.forecast_bytes);
+    adapt_history_free(h);
+    fixture_free(p, &pl);
+}
+
 static void without_memory_there_is_no_history(void **state)
 {
     (void)state;
@@ -157,6 +178,7 @@ int main(void)
         cmocka_unit_test(storage_counts_where_another_kind_of_server_fits),
         cmocka_unit_test(a_steady_fall_is_continued),
         cmocka_unit_test(neither_noise_nor_growth_nor_a_single_fall_is_continued),
+        cmocka_unit_test(advice_looks_no_further_than_the_last_epoch),
         cmocka_unit_test(without_memory_there_is_no_history),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

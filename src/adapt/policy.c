@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-#define MARGIN 0.05 /* of the forecast, that a server which opens or grows leaves free */
-
 static edgeps_err decide_static(adapt_trace *t, edgeps_diag *diag, plan *plans)
 {
     (void)t;
@@ -56,21 +54,16 @@ static edgeps_err decide_greedy_repair(adapt_trace *t, edgeps_diag *diag, plan *
     return err;
 }
 
-static size_t count_servers(const plan *pl) { return plan_local_count(pl) + 1; }
-
 static edgeps_err adjust_epoch(const adapt_trace *t, size_t epoch, adapt_history *h,
                                int64_t *forecast, edgeps_diag *diag, plan *plans)
 {
     adapt_options options = options_of(t, ADAPT_ADJUST);
-    size_t servers = count_servers(in_force(t, plans, epoch));
     edgeps_err err = trace_report(t, "adjust", epoch, diag);
     if (err)
         return err;
     adapt_history_add(h, t->epochs[epoch]);
-    adapt_history_forecast(h, forecast);
-    options.horizon_epochs = fmin(adapt_history_horizon(h, servers), (double)(t->count - epoch));
-    options.forecast_bytes = epoch + 1 < t->count ? forecast : NULL;
-    options.margin = MARGIN;
+    adapt_history_advise(h, in_force(t, plans, epoch), (double)(t->count - epoch), forecast,
+                         &options);
     return step(t, epoch, &options, diag, plans);
 }
 

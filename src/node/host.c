@@ -435,6 +435,7 @@ static void free_host(host *h)
     record_close(h);
     transfer_free(h);
     replan_free(h);
+    adapt_history_free(h->history);
     coordinator_free(&h->coordinator);
     nn_dataset_close(h->data);
     network_free(h->net);

@@ -4,6 +4,7 @@
 #ifndef EDGEPS_NODE_HOST_INT_H
 #define EDGEPS_NODE_HOST_INT_H
 
+#include "adapt/history.h"
 #include "coord/coord.h"
 #include "loop/loop.h"
 #include "meter/meter.h"
@@ -109,6 +110,8 @@ struct host {
     bool homeless; /* the global server was released, and its successor is not committed */
     void (*measured)(host *h); /* what goes on when all have answered */
     planning planning;
+    adapt_history *history;   /* of the epochs so far; NULL: none yet */
+    int64_t remembered_epoch; /* the last of them */
     int64_t move_begun_ns;
     const adapt_move *move;   /* under way */
     double predicted_round_s; /* of the plan in force */

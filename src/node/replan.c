@@ -168,6 +168,33 @@ static void explain(planning *p, const host *h, const char *reason, int64_t gone
     snprintf(p->reason, sizeof p->reason, "%s%s%s", p->cause, measures[0] ? ": " : "", measures);
 }
 
+/* Each epoch once, as it begins: not after a loss in its middle. */
+static edgeps_err remember(host *h, const problem *pr)
+{
+    edgeps_err err = EDGEPS_OK;
+    if (h->coordinator.epoch_begun || h->coordinator.epoch <= h->remembered_epoch)
+        return EDGEPS_OK;
+    if (!h->history)
+        err = adapt_history_make(pr->count, &h->history);
+    if (!err) {
+        adapt_history_add(h->history, pr);
+        h->remembered_epoch = h->coordinator.epoch;
+    }
+    return err;
+}
+
+static edgeps_err adapt_between_epochs(host *h, const problem *pr, const plan *current,
+                                       adapt_options *o, adapt_result *out)
+{
+    int64_t *forecast = mem_alloc(pr->count, sizeof *forecast);
+    if (!forecast)
+        return EDGEPS_NOMEM;
+    adapt_history_advise(h->history, current, o->horizon_epochs, forecast, o);
+    edgeps_err err = adapt_step(pr, current, o, &h->planning.diag, out);
+    mem_free(forecast);
+    return err;
+}
+
 static edgeps_err adapt(host *h, const problem *pr)
 {
     planning *p = &h->planning;
@@ -182,7 +209,9 @@ static edgeps_err adapt(host *h, const problem *pr)
     if (must && o.mode == ADAPT_OFF)
         o.mode = ADAPT_ADJUST; /* without its dead the job cannot go on as planned */
     adapt_result r;
-    edgeps_err err = adapt_step(pr, current, &o, &p->diag, &r);
+    edgeps_err err = h->coordinator.epoch_begun || !h->history
+                         ? adapt_step(pr, current, &o, &p->diag, &r)
+                         : adapt_between_epochs(h, pr, current, &o, &r);
     if (err)
         return err;
     explain(p, h, r.reason, gone);
@@ -215,7 +244,9 @@ static void work(void *ctx)
         snprintf(p->reason, sizeof p->reason, "%.255s", p->diag.text);
     if (p->err)
         return;
-    p->err = h->coordinator.plan.global == PLAN_NONE ? place(h, pr) : adapt(h, pr);
+    p->err = remember(h, pr);
+    if (!p->err)
+        p->err = h->coordinator.plan.global == PLAN_NONE ? place(h, pr) : adapt(h, pr);
     problem_free(pr);
 }
 
