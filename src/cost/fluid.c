@@ -338,7 +338,8 @@ void fluid_advance(fluid *f, double time_s)
         f->vacant.items[f->vacant.count++] = i;
         rank_remove(&f->queue, i);
     }
-    qsort(f->completed + first, f->completed_count - first, sizeof *f->completed, by_order);
+    if (f->completed_count > first)
+        qsort(f->completed + first, f->completed_count - first, sizeof *f->completed, by_order);
 }
 
 int fluid_take(fluid *f, uint64_t *tag)
