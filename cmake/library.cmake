@@ -7,7 +7,8 @@ include(CMakePackageConfigHelpers)
 
 set(public_headers
     base/api.h base/err.h base/mem.h network/network.h job/job.h problem/problem.h plan/plan.h plan/plan_set.h
-    cost/cost.h cost/sensitivity.h place/place.h adapt/adapt.h meter/meter.h formats/network_json.h
+    cost/cost.h cost/sensitivity.h place/place.h adapt/adapt.h adapt/history.h
+    adapt/trace.h meter/meter.h formats/network_json.h
     formats/plan_json.h formats/problem_json.h formats/quantity.h)
 
 # These rooms, and all that they include.

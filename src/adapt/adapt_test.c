@@ -241,6 +241,28 @@ static void a_move_is_made_only_when_it_pays(void **state)
     fixture_free(p, &pl);
 }
 
+/* As above, but the change is paid in standing still. */
+static void a_pause_has_to_be_earned_too(void **state)
+{
+    (void)state;
+    plan pl, moved;
+    problem *p = slow_server(&pl);
+    moved = fixture_plan(3, 5, (int32_t[]){4, 4, NO, NO, NO});
+    double gain_s = round_of(p, &pl) - round_of(p, &moved);
+    double move_s = (double)job_local_state_bytes(&p->job) / 5e5;
+    adapt_options options = adjust;
+    options.hysteresis = 0.5;
+    options.horizon_epochs = 1.1 * 1.5 * move_s / gain_s; /* a tenth of the move to spare */
+    for (int enough = 0; enough < 2; enough++) {
+        options.pause_s = (enough ? 0.09 : 0.11) * move_s;
+        adapt_result r = fixture_step(p, &pl, options);
+        assert_int_equal(r.changed, enough);
+        adapt_result_free(&r);
+    }
+    plan_free(&moved);
+    fixture_free(p, &pl);
+}
+
 static void improvements_pay_and_fit_beside_the_old_servers(void **state)
 {
     (void)state;
@@ -320,7 +342,13 @@ static void is_infeasible_only_when_no_plan_exists(void **state)
         if (rng_below(&r, 2))
             fixture_kill(p, rng_below(&r, p->count));
         if (someone_trains_and_serves(p)) {
-            adapt_result got = fixture_step(p, &pl, adjust);
+            int64_t forecast[5];
+            adapt_options options = adjust;
+            for (size_t v = 0; v < p->count; v++)
+                forecast[v] = (int64_t)rng_below(&r, (uint64_t)p->nodes[v].free_bytes + 1);
+            if (rng_below(&r, 2))
+                options.forecast_bytes = forecast;
+            adapt_result got = fixture_step(p, &pl, options);
             assert_int_equal(got.infeasible, !some_plan_is_feasible(p));
             if (!got.infeasible)
                 assert_int_equal(plan_check(&got.plan, p, NULL), EDGEPS_OK);
@@ -426,6 +454,7 @@ int main(void)
         cmocka_unit_test(without_a_feasible_plan_the_old_one_stays),
         cmocka_unit_test(off_says_what_adjusting_would_do_and_keeps_the_plan),
         cmocka_unit_test(a_move_is_made_only_when_it_pays),
+        cmocka_unit_test(a_pause_has_to_be_earned_too),
         cmocka_unit_test(improvements_pay_and_fit_beside_the_old_servers),
         cmocka_unit_test(is_infeasible_only_when_no_plan_exists),
         cmocka_unit_test(the_same_question_has_the_same_answer),

@@ -9,8 +9,11 @@
 #define EDGEPS_ADAPT_HISTORY_H
 
 #include "adapt/adapt.h"
+#include "base/api.h"
 #include "plan/plan.h"
 #include "problem/problem.h"
+
+EDGEPS_API_BEGIN
 
 typedef struct adapt_history adapt_history;
 
@@ -35,5 +38,7 @@ void adapt_history_forecast(const adapt_history *h, int64_t *free_bytes);
  * next one included. The forecast is written to `free_bytes`, which the options borrow. */
 void adapt_history_advise(const adapt_history *h, const plan *current, double epochs_left,
                           int64_t *free_bytes, adapt_options *options);
+
+EDGEPS_API_END
 
 #endif

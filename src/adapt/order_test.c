@@ -458,6 +458,21 @@ static void new_local_servers_copy_from_the_restored_global_server(void **state)
     end(&j);
 }
 
+static void who_has_no_path_from_the_global_server_starts_from_the_checkpoint(void **state)
+{
+    (void)state;
+    journey j;
+    problem *p = fixture_problem(4);
+    p->cap_bytes_per_s[0 * 4 + 3] = 0;
+    p->nodes[3].down_bytes_per_s = 2e5;
+    start(&j, p, fixture_plan(0, 4, (int32_t[]){NO, 1, NO, NO}),
+          fixture_plan(3, 4, (int32_t[]){NO, 1, NO, NO}));
+    assert_int_equal(j.count, 1);
+    assert_int_equal(j.moves[0].from, NO);
+    assert_true(fabs(j.move_s - (double)job_global_state_bytes(&p->job) / 2e5) < 1e-12);
+    end(&j);
+}
+
 static void transfers_take_bytes_over_rate_and_latency(void **state)
 {
     (void)state;
@@ -538,6 +553,7 @@ int main(void)
         cmocka_unit_test(no_order_means_that_there_is_none),
         cmocka_unit_test(long_lists_are_ordered_too),
         cmocka_unit_test(new_local_servers_copy_from_the_restored_global_server),
+        cmocka_unit_test(who_has_no_path_from_the_global_server_starts_from_the_checkpoint),
         cmocka_unit_test(transfers_take_bytes_over_rate_and_latency),
         cmocka_unit_test(every_order_holds_when_played),
         cmocka_unit_test(survives_each_allocation_failing),

@@ -10,6 +10,7 @@
 #ifndef EDGEPS_ADAPT_TRACE_H
 #define EDGEPS_ADAPT_TRACE_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "plan/plan.h"
 #include "problem/problem.h"
@@ -17,6 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 typedef struct adapt_trace adapt_trace;
 
@@ -74,5 +77,7 @@ edgeps_err adapt_trace_judge(const adapt_trace *t, const plan *plans, adapt_acco
 
 /* True when `offline` looked at all plans there are, so that nothing is better. */
 bool adapt_trace_offline_is_exact(const adapt_trace *t);
+
+EDGEPS_API_END
 
 #endif
