@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "cover/cover.h"
+#include "cover/pcenter_int.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #define FIRST_NODES 20 /* of a covering problem's branch and cut, before others are tried ... */
 #define NODES_GROWTH 8 /* ... and then more */
+#define SWAPS 5000     /* of centers, to cover the points that are not looked at */
 
 typedef struct search {
     const pcenter_instance *c;
@@ -254,28 +256,75 @@ static edgeps_err look_at_worst(search *s, double radius)
     return err;
 }
 
+/* Exchanges centers until they cover all points, or it gives up; *reached is their radius. */
+static edgeps_err improve(search *s, double radius, bool *open, double *reached)
+{
+    size_t count = 0;
+    bool covered;
+    for (size_t j = 0; j < s->c->points; j++)
+        count += open[j];
+    for (; count < s->c->centers && s->nearest[farthest(s)] > 0; count++) {
+        size_t point = farthest(s);
+        open[point] = true;
+        add_center(s, point);
+    }
+    edgeps_err err = pcenter_swap(s->c, radius, SWAPS, open, &covered);
+    if (!err)
+        *reached = try_centers(s, open);
+    return err;
+}
+
+/* Centers that cover the points looked at: whoever they leave out joins these. */
+static edgeps_err use_centers(search *s, double radius, bool *open, bool *within)
+{
+    double reached = try_centers(s, open);
+    edgeps_err err = EDGEPS_OK;
+    if (reached > radius)
+        err = look_at_worst(s, radius);
+    if (!err && reached > radius)
+        err = improve(s, radius, open, &reached);
+    *within = reached <= radius;
+    return err;
+}
+
+/* The question was too hard for now; exchanges may still find centers. */
+static edgeps_err put_off(search *s, double radius)
+{
+    double reached;
+    bool *open = mem_alloc(s->c->points, sizeof *open);
+    if (!open)
+        return EDGEPS_NOMEM;
+    for (size_t k = 0; k < s->a.center_count; k++)
+        open[s->a.center[k]] = true;
+    try_centers(s, open);
+    edgeps_err err = improve(s, radius, open, &reached);
+    mem_free(open);
+    if (!err && reached > radius) {
+        s->hard_low = fmin(s->hard_low, radius);
+        s->hard_high = fmax(s->hard_high, radius);
+    }
+    return err;
+}
+
 /* Settles whether the radius does: raises the lower bound above it, or finds centers within it.
  * Unless that is too hard for now. */
 static edgeps_err decide(search *s, double radius)
 {
-    while (go_on(s)) {
+    bool within = false;
+    while (!within && go_on(s)) {
         cover_whole answer;
         edgeps_err err = cover_rows(s, radius, &answer);
         if (err)
             return err;
         cover_verdict verdict = answer.verdict;
-        double reached = verdict == COVER_YES ? try_centers(s, answer.open) : INFINITY;
+        if (verdict == COVER_YES)
+            err = use_centers(s, radius, answer.open, &within);
         cover_whole_free(&answer);
         if (verdict == COVER_NO)
             s->a.lower = next_radius(s, radius);
-        if (verdict == COVER_UNSURE) {
-            s->hard_low = fmin(s->hard_low, radius);
-            s->hard_high = fmax(s->hard_high, radius);
-        }
-        if (verdict != COVER_YES || reached <= radius)
-            return EDGEPS_OK;
-        err = look_at_worst(s, radius);
-        if (err)
+        if (verdict == COVER_UNSURE)
+            err = put_off(s, radius);
+        if (err || verdict != COVER_YES)
             return err;
     }
     return EDGEPS_OK;

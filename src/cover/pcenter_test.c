@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "cover/pcenter_int.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,6 +67,33 @@ static void as_many_centers_as_points_leave_no_distance(void **state)
     p.centers = 6;
     check_optimum(&p, 0);
     points_free(&p);
+}
+
+/* From the first p points, at the least radius that any centers have. */
+static void exchanges_find_a_covering_where_there_is_one(void **state)
+{
+    (void)state;
+    size_t found = 0;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        points p = points_random(seed, 6 + seed % 8, 1 + seed % 4, seed % 2 == 0);
+        pcenter_instance c = points_instance(&p);
+        double best = points_best_radius(&p);
+        bool open[20] = {false}, covered;
+        uint32_t center[20];
+        size_t count = 0;
+        for (size_t j = 0; j < p.centers; j++)
+            open[j] = true;
+        assert_int_equal(pcenter_swap(&c, best, 300, open, &covered), EDGEPS_OK);
+        for (size_t j = 0; j < p.count; j++)
+            if (open[j])
+                center[count++] = (uint32_t)j;
+        assert_int_equal(count, p.centers);
+        assert_int_equal(covered, points_radius(&p, center, count) <= best);
+        found += covered;
+        points_free(&p);
+    }
+    print_message("%zu of 100\n", found);
+    assert_in_range(found, 90, 100);
 }
 
 static bool refuse(void *asked)
@@ -138,6 +166,7 @@ int main(void)
         cmocka_unit_test(equals_the_best_of_all_sets_of_centers),
         cmocka_unit_test(needs_no_metric),
         cmocka_unit_test(as_many_centers_as_points_leave_no_distance),
+        cmocka_unit_test(exchanges_find_a_covering_where_there_is_one),
         cmocka_unit_test(a_stopped_search_has_bounds_around_the_optimum),
         cmocka_unit_test(survives_each_allocation_failing),
         cmocka_unit_test(proves_the_radii_of_pmed),

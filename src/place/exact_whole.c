@@ -2,6 +2,7 @@
  * set of them covers every worker. */
 #include "place/exact_int.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "cover/cover.h"
 
@@ -99,6 +100,9 @@ static edgeps_err ask(whole *h, double r_s, int32_t locals, cover_whole_options 
     cover_instance c = {gr->worker_count, gr->count, h->servers, (double)locals};
     options.go_on = go_on;
     options.context = h->watch;
+    if (h->watch->end_ns)
+        options.deadline_s =
+            fmax((double)(h->watch->end_ns - clock_now_ns()) / CLOCK_NS_PER_S, 1e-3);
     pose(h, r_s);
     return cover_whole_solve(&c, &options, out);
 }
