@@ -187,8 +187,11 @@ static edgeps_err run_cbc(cover_master *m, const cover_lp *g, const cover_master
     if (!model)
         return EDGEPS_NOMEM;
     Cbc_setParameter(model, "logLevel", "0");
-    Cbc_setParameter(model, "preprocess", "off"); /* the problem is reduced, and it takes long */
-    Cbc_setParameter(model, "feasibilityPump", "off"); /* the LP has been rounded before */
+    /* The rows are reduced and the LP has been rounded before; what CBC would do at the root takes
+     * longer than the nodes it saves. */
+    Cbc_setParameter(model, "preprocess", "off");
+    Cbc_setParameter(model, "heuristics", "off");
+    Cbc_setParameter(model, "cuts", "off");
     set_count(model, "maxNodes", l->most_nodes);
     if (l->seconds > 0) {
         Cbc_setParameter(model, "timeMode", "elapsed");

@@ -7,7 +7,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
+#include <math.h>
 #include <string.h>
+
+#define MOST_WORK 2e7 /* of a call, in steps x (points in reach)^2 */
 
 /* Arcs in both directions: per center its points, per point its centers. */
 typedef struct reach {
@@ -221,8 +224,9 @@ edgeps_err pcenter_swap(const pcenter_instance *c, double radius, size_t steps, 
     edgeps_err err = swap_make(c, radius, open, &s);
     if (err)
         return err;
+    double reached = (double)s.points.start[s.n] / (double)s.n;
     begin(&s);
-    run(&s, steps);
+    run(&s, (size_t)fmin((double)steps, MOST_WORK / fmax(reached * reached, 1)));
     *covered = s.left_count == 0;
     swap_free(&s);
     return EDGEPS_OK;
