@@ -64,8 +64,8 @@ static void measure_step(const network *net, const job *j, const plan *pl, const
         return;
     }
     double spent_s = (double)(clock() - start) / CLOCKS_PER_SEC;
-    printf("%-16s n = %5zu: %7.3f s; epoch %.4g s -> %.4g s, %zu moves of %.3g s; %.90s\n", what,
-           net->count, spent_s, r.old_epoch_s, r.new_epoch_s, r.move_count, r.move_s, r.reason);
+    printf("%-16s n = %5zu: %7.3f s; epoch %.4g s -> %.4g s, %zu moves of %.3g s\n", what,
+           net->count, spent_s, r.old_epoch_s, r.new_epoch_s, r.move_count, r.move_s);
     adapt_result_free(&r);
     problem_free(p);
 }

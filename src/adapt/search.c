@@ -274,7 +274,12 @@ static void keep(search *s, const verdict *v)
     s->base = *v;
 }
 
-static double change_us(const search *s) { return 1 + 0.15 * sqrt((double)s->p->count); }
+static double change_us(const search *s)
+{
+    size_t locals;
+    cost_search_locals(s->now, &locals);
+    return 1 + 0.15 * sqrt((double)s->p->count) + 0.04 * (double)locals;
+}
 
 static double evaluation_us(const search *s)
 {
