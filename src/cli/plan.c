@@ -216,7 +216,7 @@ static edgeps_err follow(work *w, const char *path, edgeps_diag *diag)
     r.options.progress = trace_goes_on;
     r.options.context = &w->printed;
     err = trace_follow(&r, diag);
-    return err ? diag_wrap(diag, err, "%s", path) : EDGEPS_OK;
+    return err == EDGEPS_INFEASIBLE ? diag_wrap(diag, err, "%s", path) : err;
 }
 
 static edgeps_err plan_text(const work *w, char **text)
