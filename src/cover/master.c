@@ -13,6 +13,8 @@
 /* A bound of the LP counts up to the rounding of its sums. */
 #define ROUNDING 1e-6
 
+#define LEAST_NODES_FOR_CUTS 100
+
 /* CBC reads its parameters through variables of the process: two threads in it get each other's,
  * and proofs that are none. */
 static pthread_mutex_t cbc_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -188,10 +190,11 @@ static edgeps_err run_cbc(cover_master *m, const cover_lp *g, const cover_master
         return EDGEPS_NOMEM;
     Cbc_setParameter(model, "logLevel", "0");
     /* The rows are reduced and the LP has been rounded before; what CBC would do at the root takes
-     * longer than the nodes it saves. */
+     * longer than the few nodes that are asked for at first. */
     Cbc_setParameter(model, "preprocess", "off");
     Cbc_setParameter(model, "heuristics", "off");
-    Cbc_setParameter(model, "cuts", "off");
+    if (l->most_nodes < LEAST_NODES_FOR_CUTS)
+        Cbc_setParameter(model, "cuts", "off");
     set_count(model, "maxNodes", l->most_nodes);
     if (l->seconds > 0) {
         Cbc_setParameter(model, "timeMode", "elapsed");

@@ -11,7 +11,7 @@
 
 #define FIRST_NODES 20 /* of a covering problem's branch and cut, before others are tried ... */
 #define NODES_GROWTH 8 /* ... and then more */
-#define SWAPS 5000     /* of centers, to cover the points that are not looked at */
+#define SWAPS 5000     /* of centers, to cover the points that are not looked at; grows alike */
 
 typedef struct search {
     const pcenter_instance *c;
@@ -268,7 +268,8 @@ static edgeps_err improve(search *s, double radius, bool *open, double *reached)
         open[point] = true;
         add_center(s, point);
     }
-    edgeps_err err = pcenter_swap(s->c, radius, SWAPS, open, &covered);
+    edgeps_err err =
+        pcenter_swap(s->c, radius, SWAPS * (s->most_nodes / FIRST_NODES), open, &covered);
     if (!err)
         *reached = try_centers(s, open);
     return err;

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_WORK 2e7 /* of a call, in steps x (points in reach)^2 */
+#define STEP_WORK 4000 /* (points in reach)^2 of a step at full count */
 
 /* Arcs in both directions: per center its points, per point its centers. */
 typedef struct reach {
@@ -226,7 +226,7 @@ edgeps_err pcenter_swap(const pcenter_instance *c, double radius, size_t steps, 
         return err;
     double reached = (double)s.points.start[s.n] / (double)s.n;
     begin(&s);
-    run(&s, (size_t)fmin((double)steps, MOST_WORK / fmax(reached * reached, 1)));
+    run(&s, (size_t)((double)steps * fmin(STEP_WORK / (reached * reached), 1)));
     *covered = s.left_count == 0;
     swap_free(&s);
     return EDGEPS_OK;
