@@ -5,6 +5,7 @@ usage: schema_test.py SOURCE_DIR EDGEPS
 """
 import glob
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -96,6 +97,17 @@ for policy in trace["policies"]:
     assert abs(policy["total_s"] - parts) < 1e-9 * parts
     assert abs(policy["regret_s"] - policy["total_s"] + offline["total_s"]) < 1e-9 * parts
     assert policy["regret_s"] >= -1e-9 * parts
+imports = schema("import")
+with tempfile.TemporaryDirectory() as folder:
+    for name in ("lyon--oslo", "lyon--oslo--reverse"):
+        shutil.copy(f"{source}/tests/iperf3/{name}.json", folder)
+    text = subprocess.run([edgeps, "topo", "import", folder, "--json", "--out", f"{folder}/net"], check=True,
+                          capture_output=True).stdout
+    imports.validate(json.loads(text))
+    assert json.loads(text)["filled"]
+    refuses(imports, json.loads(text), lambda i: i.pop("filled"))
+    with open(f"{folder}/net", encoding="utf-8") as file:
+        networks.validate(json.load(file))
 with open(f"{source}/tests/report/events.jsonl", encoding="utf-8") as file:
     for line in file:
         events.validate(json.loads(line))

@@ -2,12 +2,14 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "formats/network_csv.h"
 #include "formats/network_json.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const struct {
     const char *name;
@@ -16,19 +18,42 @@ static const struct {
     const char *text;
 } commands[] = {
     {"generate", topo_generate, topo_generate_help, "draw a network at random"},
+    {"import", topo_import, topo_import_help, "make a network of a topology or of measurements"},
+    {"convert", topo_convert, topo_convert_help, "write a network in another format"},
 };
+
+static edgeps_err unwritable(const char *path, edgeps_diag *diag)
+{
+    return diag_fail(diag, EDGEPS_IO, "%s cannot be written: %s", path ? path : "standard output",
+                     strerror(errno));
+}
+
+/* Closes what was written to; an error anywhere before shows here. */
+static edgeps_err finish(FILE *file, const char *path, edgeps_diag *diag)
+{
+    bool good = !ferror(file) && fflush(file) == 0;
+    if (path && fclose(file))
+        good = false;
+    return good ? EDGEPS_OK : unwritable(path, diag);
+}
 
 edgeps_err topo_write(const char *text, const char *path, edgeps_diag *diag)
 {
     FILE *file = path ? fopen(path, "we") : stdout;
-    bool good = file && fputs(text, file) >= 0 && fputc('\n', file) != EOF;
-    if (good && fflush(file))
-        good = false;
-    if (path && file && fclose(file))
-        good = false;
-    return good ? EDGEPS_OK
-                : diag_fail(diag, EDGEPS_IO, "%s cannot be written: %s",
-                            path ? path : "standard output", strerror(errno));
+    if (!file)
+        return unwritable(path, diag);
+    fprintf(file, "%s\n", text);
+    return finish(file, path, diag);
+}
+
+edgeps_err topo_write_with(const network *net, void (*write)(const network *net, FILE *file),
+                           const char *path, edgeps_diag *diag)
+{
+    FILE *file = path ? fopen(path, "we") : stdout;
+    if (!file)
+        return unwritable(path, diag);
+    write(net, file);
+    return finish(file, path, diag);
 }
 
 edgeps_err topo_write_network(const network *net, const char *path, edgeps_diag *diag)
@@ -38,6 +63,24 @@ edgeps_err topo_write_network(const network *net, const char *path, edgeps_diag 
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for the network's text");
     edgeps_err err = topo_write(text, path, diag);
     mem_free(text);
+    return err;
+}
+
+bool topo_is_folder(const char *path)
+{
+    struct stat found;
+    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+edgeps_err topo_load(const char *path, edgeps_diag *diag, network **out)
+{
+    topology_report report = {0};
+    if (!topo_is_folder(path))
+        return network_json_load(path, diag, out);
+    edgeps_err err = network_csv_load(path, &(topology_options){0}, diag, out, &report);
+    for (size_t k = 0; k < report.count; k++)
+        fprintf(stderr, "%s\n", report.lines[k]);
+    topology_report_free(&report);
     return err;
 }
 

@@ -9,6 +9,9 @@
 /* A network of nameless nodes of which nothing is known; with `pairs` each is a site of its own. */
 edgeps_err gaps_make(size_t count, bool pairs, edgeps_diag *diag, network **out);
 
+/* The nodes of the folder's nodes.csv, or NULL where there is none; as gaps_make with pairs. */
+edgeps_err gaps_read_nodes(const char *folder, edgeps_diag *diag, network **out);
+
 /* Fills every gap, checks the network, and adds a line per kind of gap and per node or direction to
  * the report. Up and down: the best of the node's pairs, else options.host_bytes_per_s. Latency:
  * the sum of both nodes' own, which are 0 unless told, else options.link_latency_s. Caps: none.

@@ -35,10 +35,21 @@ static bool join(char path[PATH_MAX], const char *folder, const char *file)
 bool network_csv_in(const char *folder)
 {
     char path[PATH_MAX];
-    for (int t = 0; t < TABLES; t++)
+    for (int t = RATES; t <= LATENCY; t++)
         if (join(path, folder, files[t]) && access(path, F_OK) == 0)
             return true;
     return false;
+}
+
+/* Names go into JSON later. */
+static edgeps_err check_encoding(const char *text, size_t length, edgeps_diag *diag)
+{
+    json_t *read = json_stringn(text, length);
+    json_decref(read);
+    return read
+               ? EDGEPS_OK
+               : diag_fail(diag, EDGEPS_FORMAT,
+                           "is not UTF-8; convert the file, such as with iconv -f latin1 -t utf-8");
 }
 
 static edgeps_err load_table(const char *folder, const char *file, edgeps_diag *diag,
@@ -53,7 +64,9 @@ static edgeps_err load_table(const char *folder, const char *file, edgeps_diag *
     edgeps_err err = json_read_file(path, MAX_FILE_BYTES, diag, &text, &length);
     if (err)
         return err;
-    err = csv_parse(text, length, diag, out);
+    err = check_encoding(text, length, diag);
+    if (!err)
+        err = csv_parse(text, length, diag, out);
     mem_free(text);
     return err ? diag_wrap(diag, err, "%s", path) : EDGEPS_OK;
 }
@@ -194,6 +207,33 @@ static edgeps_err read_nodes(const csv_table *table, network *net, edgeps_diag *
     return err;
 }
 
+static edgeps_err make_nodes(const csv_table *table, bool pairs, edgeps_diag *diag, network **out)
+{
+    network *net = NULL;
+    edgeps_err err = table->rows < 2 ? diag_fail(diag, EDGEPS_FORMAT, "has no row of a node")
+                                     : gaps_make(table->rows - 1, pairs, diag, &net);
+    if (!err)
+        err = read_nodes(table, net, diag);
+    if (err)
+        network_free(net);
+    else
+        *out = net;
+    return err;
+}
+
+edgeps_err gaps_read_nodes(const char *folder, edgeps_diag *diag, network **out)
+{
+    csv_table table = {0};
+    network *net = NULL;
+    edgeps_err err = load_table(folder, files[NODES], diag, &table);
+    if (!err && table.rows && (err = make_nodes(&table, true, diag, &net)))
+        diag_wrap(diag, err, "%s/%s", folder, files[NODES]);
+    csv_free(&table);
+    if (!err)
+        *out = net;
+    return err;
+}
+
 /* ---- the matrices */
 
 static edgeps_err find_node(const network *net, const csv_table *table, size_t row,
@@ -267,9 +307,12 @@ static edgeps_err read_matrix(const csv_table *table, bool latency, network *net
 }
 
 /* Without nodes.csv, the rows of the first matrix name the nodes. */
-static edgeps_err name_nodes(const csv_table *table, network *net, edgeps_diag *diag)
+static edgeps_err name_nodes(const csv_table *table, edgeps_diag *diag, network **out)
 {
-    edgeps_err err = EDGEPS_OK;
+    if (table->rows < 2)
+        return diag_fail(diag, EDGEPS_FORMAT, "has no row of a node");
+    edgeps_err err = gaps_make(table->rows - 1, true, diag, out);
+    network *net = *out;
     for (size_t i = 0; !err && i < net->count; i++)
         err = read_text(csv_field(table, i + 1, 0), diag, &net->nodes[i].name);
     for (size_t i = 0; !err && i < net->count; i++)
@@ -282,16 +325,12 @@ static edgeps_err name_nodes(const csv_table *table, network *net, edgeps_diag *
 static edgeps_err fill_tables(tables *t, edgeps_diag *diag, int *at)
 {
     bool pairs = t->table[RATES].rows || t->table[LATENCY].rows;
-    edgeps_err err = EDGEPS_OK;
+    edgeps_err err;
     *at = NODES;
     while (!t->table[*at].rows)
         ++*at;
-    const csv_table *first = &t->table[*at];
-    if (first->rows < 2)
-        return diag_fail(diag, EDGEPS_FORMAT, "has no rows below its first line");
-    err = gaps_make(first->rows - 1, pairs, diag, &t->net);
-    if (!err)
-        err = *at == NODES ? read_nodes(first, t->net, diag) : name_nodes(first, t->net, diag);
+    err = *at == NODES ? make_nodes(&t->table[NODES], pairs, diag, &t->net)
+                       : name_nodes(&t->table[*at], diag, &t->net);
     for (int k = RATES; !err && k <= LATENCY; k++) {
         *at = k;
         if (t->table[k].rows)
@@ -305,13 +344,13 @@ edgeps_err network_csv_load(const char *folder, const topology_options *options,
 {
     tables t = {.net = NULL};
     topology_report lines = {0};
-    int at;
+    int at = NODES;
     edgeps_err err = EDGEPS_OK;
-    if (!network_csv_in(folder))
-        return diag_fail(diag, EDGEPS_USAGE,
-                         "%s: holds none of nodes.csv, rates.csv and latency.csv", folder);
     for (int k = 0; !err && k < TABLES; k++)
         err = load_table(folder, files[k], diag, &t.table[k]);
+    if (!err && !t.table[NODES].rows && !t.table[RATES].rows && !t.table[LATENCY].rows)
+        err = diag_fail(diag, EDGEPS_USAGE,
+                        "%s: holds none of nodes.csv, rates.csv and latency.csv", folder);
     if (!err && (err = fill_tables(&t, diag, &at)))
         diag_wrap(diag, err, "%s/%s", folder, files[at]);
     if (!err && (err = gaps_fill(t.net, options, diag, &lines)))

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Whether the folder holds one of the three. */
+/* Whether the folder holds a matrix: rates.csv or latency.csv. */
 bool network_csv_in(const char *folder);
 
 /* Reads the folder's tables; what they do not say is filled from `options` and reported.

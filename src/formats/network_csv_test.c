@@ -204,13 +204,14 @@ static void broken_tables_are_refused_with_place_and_remedy(void **state)
     edgeps_diag diag = {.text = ""};
     assert_int_equal(network_csv_load(folder, &defaults, &diag, &net, &report), EDGEPS_USAGE);
     assert_non_null(strstr(diag.text, "holds none of nodes.csv, rates.csv and latency.csv"));
-    refuses("nodes.csv", "name\n", "nodes.csv: has no rows below its first line");
+    refuses("nodes.csv", "name\n", "nodes.csv: has no row of a node");
     refuses("nodes.csv", "name,colour\na,b\n", "nodes.csv: line 1: no column is called 'colour'");
     refuses("nodes.csv", "name,up,up\na,,\n", "line 1: the column 'up' is there twice");
     refuses("nodes.csv", "up\n1 MB/s\n", "nodes.csv: line 2: name: is missing");
     refuses("nodes.csv", "name,up\na,1 MB/s\nb,5\n", "nodes.csv: line 3: up: '5' has no unit");
     refuses("nodes.csv", "name,up (parsec)\na,5\n", "the unit 'parsec' is not known");
     refuses("nodes.csv", "name,train\na,maybe\n", "line 2: train: 'maybe' must be true or false");
+    refuses("nodes.csv", "name\nM\xfcnchen\n", "nodes.csv: is not UTF-8; convert the file");
     refuses("nodes.csv", "name\na\nb\n", "node 'a': has no up rate, and no pair tells one");
     refuses("nodes.csv", "name,up,down\na,1 B/s,1 B/s\na,1 B/s,1 B/s\n", "the name is used twice");
     forget("nodes.csv");

@@ -7,8 +7,11 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static char dir[64], path[96];
 
@@ -89,6 +92,183 @@ static void options_reach_the_network(void **state)
     assert_null(strstr(c.text, "site3"));
 }
 
+static void put(const char *file, const char *text)
+{
+    FILE *to = fopen(file, "we");
+    assert_non_null(to);
+    fputs(text, to);
+    assert_int_equal(fclose(to), 0);
+}
+
+static void read_back(const char *file, char *text, size_t size)
+{
+    FILE *from = fopen(file, "re");
+    assert_non_null(from);
+    text[fread(text, 1, size - 1, from)] = '\0';
+    fclose(from);
+}
+
+/* NetworkX saved the list of edges under two names, and once with places instead of ids. */
+static void one_graph_in_three_forms_gives_one_plan(void **state)
+{
+    (void)state;
+#define EDGE(a, b) "{\"source\": " a ", \"target\": " b ", \"bandwidth\": \"20 Mbit\"}"
+#define GRAPH(key, a, b, c)                                                                        \
+    "{\"nodes\": [{\"id\": \"a\"}, {\"id\": \"b\"}, {\"id\": \"c\"}], \"" key                      \
+    "\": [" EDGE(a, b) ", " EDGE(b, c) "]}"
+    static const char *const forms[] = {
+        GRAPH("links", "\"a\"", "\"b\"", "\"c\""),
+        GRAPH("edges", "\"a\"", "\"b\"", "\"c\""),
+        GRAPH("links", "0", "1", "2"),
+    };
+    static char plans[3][65536];
+    char graph[96];
+    command c;
+    snprintf(graph, sizeof graph, "%s/graph.json", dir);
+    for (size_t k = 0; k < 3; k++) {
+        put(graph, forms[k]);
+        RUN(c, "topo", "import", graph, "--out", path);
+        expect(&c, 0, "every node computes 1000 samples/s");
+        RUN(c, "plan", path, "--json");
+        assert_int_equal(c.status, 0);
+        snprintf(plans[k], sizeof plans[k], "%s", c.text);
+    }
+    assert_string_equal(plans[0], plans[1]);
+    assert_string_equal(plans[0], plans[2]);
+    put(graph, "{\"nodes\": [{\"id\": \"a\"}], \"arcs\": []}");
+    REFUSES("graph.json: has neither \"edges\" nor \"links\"", "topo", "import", graph);
+}
+
+#define ZOO(edges)                                                                                 \
+    "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\"><key attr.name=\"LinkSpeedRaw\" "    \
+    "attr.type=\"double\" for=\"edge\" id=\"d1\"/><graph edgedefault=\"undirected\"><node "        \
+    "id=\"0\"/><node id=\"1\"/><node id=\"2\"/><node id=\"3\"/>" edges "</graph></graphml>"
+#define LINK(a, b, more) "<edge source=\"" a "\" target=\"" b "\">" more "</edge>"
+#define SPEED(bits) "<data key=\"d1\">" bits "</data>"
+
+/* Parallel links, links without a speed, and a node without links. */
+static void gaps_of_a_multigraph_are_told_not_guessed(void **state)
+{
+    (void)state;
+    char graph[96];
+    command c;
+    snprintf(graph, sizeof graph, "%s/graph.graphml", dir);
+    put(graph, ZOO(LINK("0", "1", SPEED("8e6")) LINK("0", "1", SPEED("16e6")) LINK("1", "2", "")));
+    REFUSES("2 of 6 link directions have no speed; give one for all of them, such as "
+            "--default-rate",
+            "topo", "import", graph);
+    RUN(c, "topo", "import", graph, "--default-rate", "4 Mbit/s");
+    expect(&c, 3, "1 of 4 nodes have no routes to and from all others, '3' the first");
+    RUN(c, "topo", "import", graph, "--default-rate", "4 Mbit/s", "--drop-disconnected", "-o",
+        path);
+    expect(&c, 0, "2 of 6 link directions have no speed; 4 Mbit/s is taken:\n  1 -- 2\n");
+    expect(&c, 0, "0 -> 1: 2 parallel links are one, 24 Mbit/s");
+    expect(&c, 0, "3: left out");
+    char text[8192];
+    read_back(path, text, sizeof text);
+    assert_non_null(strstr(text, "\"cap\": \"24 Mbit/s\""));
+    RUN(c, "topo", "import", graph, "--default-rate", "4 Mbit/s", "--keep-disconnected", "-o",
+        path);
+    assert_int_equal(c.status, 0);
+    RUN(c, "plan", path);
+    expect(&c, 3, "node '3' is cut off");
+}
+
+/* The next quoted time, in seconds; NAN behind the last one. */
+static double next_time_s(const char **text)
+{
+    char *unit;
+    size_t skip = strcspn(*text, "0123456789");
+    if (!(*text)[skip])
+        return NAN;
+    double value = strtod(*text + skip, &unit);
+    *text = strchr(unit, '"');
+    return value * (strncmp(unit, " ms", 3) == 0   ? 1e-3
+                    : strncmp(unit, " us", 3) == 0 ? 1e-6
+                    : strncmp(unit, " ns", 3) == 0 ? 1e-9
+                                                   : 1);
+}
+
+/* Routes add in nanoseconds, so the last bit may differ. */
+static void expect_same_times(const char *a, const char *b)
+{
+    size_t count = 0;
+    for (;; count++) {
+        double x = next_time_s(&a), y = next_time_s(&b);
+        if (isnan(x) && isnan(y))
+            break;
+        if (!(fabs(x - y) < 1e-12))
+            fail_msg("time %zu: %.17g and %.17g", count, x, y);
+    }
+    assert_int_equal(count, 64);
+}
+
+static void conversions_lead_back(void **state)
+{
+    (void)state;
+    char folder[96], again[96], first[32768], second[32768];
+    command c;
+    snprintf(folder, sizeof folder, "%s/tables", dir);
+    snprintf(again, sizeof again, "%s/again.json", dir);
+    RUN(c, "topo", "generate", "--kind", "waxman", "--nodes", "8", "-o", path);
+    assert_int_equal(c.status, 0);
+    RUN(c, "topo", "convert", path, "--to", "csv", "-o", folder);
+    expect(&c, 0, "");
+    RUN(c, "topo", "convert", folder, "--to", "network", "-o", path);
+    assert_int_equal(c.status, 0);
+    RUN(c, "topo", "import", folder, "-o", again);
+    assert_int_equal(c.status, 0);
+    read_back(path, first, sizeof first);
+    read_back(again, second, sizeof second);
+    assert_string_equal(first, second);
+    /* Of a network whose latencies are those of routes, the graph of pairs is one, too. */
+    char graph[96], words[128];
+    snprintf(graph, sizeof graph, "%s/graph.json", dir);
+    RUN(c, "topo", "convert", path, "--to", "node-link", "-o", graph);
+    expect(&c, 0, "");
+    RUN(c, "topo", "import", graph, "-o", again);
+    assert_int_equal(c.status, 0);
+    read_back(again, second, sizeof second);
+    char *pairs[] = {strstr(first, "\"latency\": ["), strstr(second, "\"latency\": [")};
+    for (int k = 0; k < 2; k++) {
+        assert_non_null(pairs[k]);
+        *strstr(pairs[k], "\"pairs\"") = '\0';
+    }
+    expect_same_times(pairs[0], pairs[1]);
+    RUN(c, "topo", "convert", path, "--to", "dot");
+    expect(&c, 0, "digraph ");
+    snprintf(words, sizeof words, "\"n1\" -> \"n2\" [ latency=\"");
+    expect(&c, 0, words);
+}
+
+static void measurements_become_a_network(void **state)
+{
+    (void)state;
+    char folder[96], file[192], text[8192];
+    static const char *const results[] = {"lyon--oslo.json", "lyon--oslo--reverse.json",
+                                          "failed.json"};
+    command c;
+    snprintf(folder, sizeof folder, "%s/results", dir);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    REFUSES("results: holds none of nodes.csv, rates.csv and latency.csv", "topo", "import",
+            folder);
+    for (size_t k = 0; k < 3; k++) {
+        snprintf(file, sizeof file, EDGEPS_SOURCE_DIR "/tests/iperf3/%s", results[k]);
+        read_back(file, text, sizeof text);
+        snprintf(file, sizeof file, "%s/%s", folder, results[k]);
+        put(file, text);
+    }
+    REFUSES("failed.json: the measurement failed: unable to connect", "topo", "import", folder);
+    assert_int_equal(remove(file), 0);
+    RUN(c, "topo", "import", folder, "-o", path);
+    expect(&c, 0, "2 of 2 nodes have no up rate; the best of its pairs, or the default, is taken:");
+    expect(&c, 0, "  oslo: 51.376 Mbit/s");
+    RUN(c, "topo", "import", folder, "-o", path, "--json");
+    expect(&c, 0, "{\n \"edgeps\": \"import/1\"");
+    RUN(c, "plan", path);
+    expect(&c, 0, "predicted: ");
+}
+
 static void bad_usage_is_refused_with_the_option(void **state)
 {
     (void)state;
@@ -106,6 +286,20 @@ static void bad_usage_is_refused_with_the_option(void **state)
             "--rate", "5");
     REFUSES("sites: 4 are more than the 3 nodes", "topo", "generate", "--kind", "two-tier",
             "--nodes", "3", "--sites", "4");
+    REFUSES("no file or folder given", "topo", "import");
+    REFUSES("/nonexistent: cannot be read: No such file", "topo", "import", "/nonexistent");
+    REFUSES("--format: 'yaml' is none of: auto, graphml", "topo", "import", path, "--format",
+            "yaml");
+    REFUSES("is no folder, which --format csv needs", "topo", "import", path, "--format", "csv");
+    REFUSES("is a folder, which is csv or iperf3", "topo", "import", dir, "--format", "gml");
+    REFUSES("--json: needs --out", "topo", "import", path, "--json");
+    REFUSES("exclude each other", "topo", "import", path, "--drop-disconnected",
+            "--keep-disconnected");
+    REFUSES("--default-rate: '1' has no unit", "topo", "import", path, "--default-rate", "1");
+    REFUSES("--to: is missing", "topo", "convert", path);
+    REFUSES("--to: 'png' is none of: network, csv, node-link, dot", "topo", "convert", path, "--to",
+            "png");
+    REFUSES("--to csv: needs --out FOLDER", "topo", "convert", path, "--to", "csv");
     REFUSES("-o: needs a value", "topo", "generate", "-o");
     REFUSES("-x: no such option", "topo", "generate", "-x");
 }
@@ -125,8 +319,14 @@ static void an_unwritable_file_is_a_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        UNIT(a_generated_network_is_planned),  UNIT(the_same_options_print_the_same_network),
-        UNIT(options_reach_the_network),       UNIT(bad_usage_is_refused_with_the_option),
+        UNIT(a_generated_network_is_planned),
+        UNIT(the_same_options_print_the_same_network),
+        UNIT(options_reach_the_network),
+        UNIT(one_graph_in_three_forms_gives_one_plan),
+        UNIT(gaps_of_a_multigraph_are_told_not_guessed),
+        UNIT(conversions_lead_back),
+        UNIT(measurements_become_a_network),
+        UNIT(bad_usage_is_refused_with_the_option),
         UNIT(an_unwritable_file_is_a_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
