@@ -106,4 +106,19 @@ edgeps_err cover_refutes(const cover_instance *c, const double *weight, bool *re
  * untouched, when some worker has no arc. */
 edgeps_err cover_least_mass(const cover_instance *c, double *open, double *mass);
 
+/* The relaxation in which T is a variable: least T with sum_j x_ij = 1 and sum_j time_ij x_ij <= T
+ * for every worker i, x_ij <= y_j, sum_i x_ij <= capacity_j y_j, sum_j y_j <= budget, y_j <= 1. */
+typedef struct cover_timed {
+    size_t worker_count;
+    size_t server_count;
+    const double *time;     /* [server * worker_count + worker], INFINITY: it cannot serve it */
+    const double *capacity; /* workers per server */
+    double budget;
+} cover_timed;
+
+/* One LP by CLP: y into `open` (server_count), T into *time. *time is INFINITY, and `open`
+ * untouched, when there is no solution. A lower bound of the largest time with whole servers, and a
+ * weak one: a worker's mean may mix a near server with a far one. */
+edgeps_err cover_least_time(const cover_timed *c, double *open, double *time);
+
 #endif

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #define CHOICE_US 3000000 /* about the time for all plans, by a count */
-#define PLAY_US 20000     /* rounds that take longer to play are judged by their bound */
+#define LP_US_PER_PAIR 1.0
+#define PLAY_US 20000 /* rounds that take longer to play are judged by their bound */
 
 static void choice_free(place_choice *c)
 {
@@ -128,7 +129,7 @@ static void trim(const place_choice *c, size_t global, bool *open)
     }
 }
 
-static edgeps_err look_at(place_choice *c, size_t global)
+edgeps_err place_choice_view(place_choice *c, size_t global)
 {
     if (c->viewed && c->view.global == global)
         return EDGEPS_OK;
@@ -142,13 +143,25 @@ static edgeps_err look_at(place_choice *c, size_t global)
     return err;
 }
 
+edgeps_err place_choice_threshold(place_choice *c, size_t global, place_threshold *out)
+{
+    double pairs = (double)c->gr->count * (double)c->gr->worker_count;
+    place_hunt limits = {.upper_s = c->best_s};
+    edgeps_err err = place_choice_view(c, global);
+    if (!err)
+        err = place_threshold_search(&c->times, &c->view, &limits, out);
+    if (!err)
+        c->work_us += LP_US_PER_PAIR * pairs * (double)out->lp_count;
+    return err;
+}
+
 edgeps_err place_choice_try(place_choice *c, size_t global, bool *open, double *round_s)
 {
     bool settled = false;
     *round_s = INFINITY;
     if (c->gr->fan[global] < 1)
         return EDGEPS_OK;
-    edgeps_err err = look_at(c, global);
+    edgeps_err err = place_choice_view(c, global);
     if (err)
         return err;
     trim(c, global, open);

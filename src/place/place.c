@@ -17,6 +17,10 @@
 const place_algorithm place_algorithms[] = {
     {"approx", "threshold search with a covering LP for every global server; proves a bound",
      place_approx},
+    {"rounding", "the covering LP made whole by chance, and repaired", place_rounding},
+    {"rounding-derandomized", "... by conditional expectations", place_rounding_derandomized},
+    {"rounding-min-t", "... from the LP whose variable is the time; at most 60 nodes",
+     place_rounding_min_t},
     {"greedy", "adds the local server that helps most, for every global server", place_greedy},
     {"random", "a random feasible plan of the seed", place_random},
     {"uniform", "servers at equal distances in the list, workers in turn", place_uniform},

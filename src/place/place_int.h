@@ -259,6 +259,14 @@ edgeps_err place_choose(const problem *p, const place_options *options, place_ch
 /* False when the effort (by a count) is spent, the deadline has passed or `progress` said stop. */
 bool place_choice_go_on(place_choice *c, double done_fraction);
 
+/* Makes c->view that of this global server. */
+edgeps_err place_choice_view(place_choice *c, size_t global);
+
+/* The least round time below the best so far that the covering LP cannot refute for this global
+ * server, and the LP's shares there; out->locals is 0 when there is none. The caller frees
+ * out->open with mem_free. */
+edgeps_err place_choice_threshold(place_choice *c, size_t global, place_threshold *out);
+
 /* Makes the best plan of `global` with the open servers and keeps it if it is the best so far.
  * First closes servers that may not be open, and after that opens more while the open ones cannot
  * hold all workers. *round_s: its time, or a bound of it; INFINITY where there is no plan. */
@@ -278,6 +286,22 @@ void place_choice_rank(place_choice *c, const double *value);
  * the first k that may be local servers are, for growing k. */
 edgeps_err place_choice_prefixes(place_choice *c, const uint32_t *order, size_t count);
 
+/* Servers that open by chance, independently. */
+typedef struct place_draw {
+    size_t server_count;
+    size_t worker_count;
+    const double *chance; /* per server */
+    const bool *reach;    /* [server * worker_count + worker]: it can serve the worker */
+    const int32_t *cap;   /* workers per server, >= 0 */
+    size_t most;          /* servers that may be open */
+} place_draw;
+
+/* Opens servers so that workers without an open server in reach, places that the open ones lack for
+ * all workers, and open servers above the most are together no more than is expected of the draw:
+ * *before is the expectation, *after what came out. O(drawn x (workers + drawn)) in time and
+ * memory. */
+edgeps_err place_draw_expected(const place_draw *d, bool *open, double *before, double *after);
+
 /* ---- the algorithms ---- */
 
 place_function place_approx;
@@ -292,6 +316,9 @@ place_function place_gonzalez;
 place_function place_kmedian;
 place_function place_genetic;
 place_function place_pso;
+place_function place_rounding;
+place_function place_rounding_derandomized;
+place_function place_rounding_min_t;
 
 /* Asks an outside command, given to /bin/sh -c: the problem as JSON in, its plan out (formats). The
  * plan is checked like any other and not improved. Exit status 3 says that there is none;
