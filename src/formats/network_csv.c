@@ -163,27 +163,28 @@ static edgeps_err read_cell(int column, const char *field, const char *unit, net
     }
 }
 
-static edgeps_err find_column(const char *name, edgeps_diag *diag, int *out)
+/* COLUMNS when none is called so. */
+static int find_column(const char *name)
 {
-    for (int k = 0; k < COLUMNS; k++)
-        if (strcmp(columns[k], name) == 0) {
-            *out = k;
-            return EDGEPS_OK;
-        }
-    return diag_fail(diag, EDGEPS_FORMAT,
-                     "no column is called '%.40s'; there are: name, address, up, down, latency, "
-                     "compute, sum, free, train, serve",
-                     name);
+    int k = 0;
+    while (k < COLUMNS && strcmp(columns[k], name) != 0)
+        k++;
+    return k;
 }
 
 static edgeps_err read_column(const csv_table *table, size_t c, network *net, bool *seen,
                               edgeps_diag *diag)
 {
     char name[UNIT_BYTES], unit[UNIT_BYTES];
-    int column;
+    edgeps_err err = EDGEPS_OK;
     split_head(csv_field(table, 0, c), name, unit);
-    edgeps_err err = find_column(name, diag, &column);
-    if (!err && seen[column])
+    int column = find_column(name);
+    if (column == COLUMNS)
+        err = diag_fail(diag, EDGEPS_FORMAT,
+                        "no column is called '%.40s'; there are: name, address, up, down, latency, "
+                        "compute, sum, free, train, serve",
+                        name);
+    else if (seen[column])
         err = diag_fail(diag, EDGEPS_FORMAT, "the column '%s' is there twice", name);
     if (err)
         return diag_wrap(diag, err, "line %u", (unsigned)table->lines[0]);
@@ -263,22 +264,29 @@ static edgeps_err read_heads(const csv_table *table, const network *net, edgeps_
     return EDGEPS_OK;
 }
 
-static edgeps_err read_row(const csv_table *table, size_t r, const size_t *to, bool latency,
-                           network *net, edgeps_diag *diag)
+/* A matrix, and which node each of its columns is. */
+typedef struct matrix {
+    const csv_table *table;
+    size_t *to;
+    bool latency;
+} matrix;
+
+static edgeps_err read_row(const matrix *m, size_t r, size_t from, network *net, edgeps_diag *diag)
 {
-    size_t from;
+    const csv_table *table = m->table;
+    const size_t *to = m->to;
     const char *unit = csv_field(table, 0, 0);
-    edgeps_err err = find_node(net, table, r, csv_field(table, r, 0), diag, &from);
+    edgeps_err err = EDGEPS_OK;
     for (size_t c = 1; !err && c < table->columns; c++) {
         double value = NAN;
         if (to[c] == from)
             continue;
-        err = read_amount(csv_field(table, r, c), unit, latency ? QUANTITY_TIME : QUANTITY_RATE,
+        err = read_amount(csv_field(table, r, c), unit, m->latency ? QUANTITY_TIME : QUANTITY_RATE,
                           diag, &value);
         if (err)
             return diag_wrap(diag, err, "line %u: to %.63s", (unsigned)table->lines[r],
                              net->nodes[to[c]].name);
-        if (latency)
+        if (m->latency)
             network_set_latency_s(net, from, to[c], value);
         else
             network_set_cap_bytes_per_s(net, from, to[c], value);
@@ -286,22 +294,34 @@ static edgeps_err read_row(const csv_table *table, size_t r, const size_t *to, b
     return err;
 }
 
+static edgeps_err read_rows(const matrix *m, network *net, bool *seen, edgeps_diag *diag)
+{
+    edgeps_err err = EDGEPS_OK;
+    for (size_t r = 1; !err && r < m->table->rows; r++) {
+        size_t from = 0;
+        err = find_node(net, m->table, r, csv_field(m->table, r, 0), diag, &from);
+        if (err)
+            return err;
+        if (seen[from])
+            return diag_fail(diag, EDGEPS_FORMAT, "line %u: '%.63s' has two rows",
+                             (unsigned)m->table->lines[r], net->nodes[from].name);
+        seen[from] = true;
+        err = read_row(m, r, from, net, diag);
+    }
+    return err;
+}
+
 static edgeps_err read_matrix(const csv_table *table, bool latency, network *net, edgeps_diag *diag)
 {
-    size_t *to = mem_alloc(table->columns, sizeof *to);
+    matrix m = {table, mem_alloc(table->columns, sizeof *m.to), latency};
     bool *seen = mem_alloc(net->count, sizeof *seen);
-    edgeps_err err = to && seen ? EDGEPS_OK : diag_fail(diag, EDGEPS_NOMEM, "no memory for names");
+    edgeps_err err =
+        m.to && seen ? EDGEPS_OK : diag_fail(diag, EDGEPS_NOMEM, "no memory for names");
     if (!err)
-        err = read_heads(table, net, diag, to);
-    for (size_t r = 1; !err && r < table->rows; r++) {
-        err = read_row(table, r, to, latency, net, diag);
-        int64_t from = err ? 0 : network_find(net, csv_field(table, r, 0));
-        if (!err && seen[from])
-            err = diag_fail(diag, EDGEPS_FORMAT, "line %u: '%.63s' has two rows",
-                            (unsigned)table->lines[r], net->nodes[from].name);
-        seen[from] = true;
-    }
-    mem_free(to);
+        err = read_heads(table, net, diag, m.to);
+    if (!err)
+        err = read_rows(&m, net, seen, diag);
+    mem_free(m.to);
     mem_free(seen);
     return err;
 }
