@@ -69,21 +69,32 @@ static edgeps_err read_quantity(const char *const *value, int row, quantity_kind
     return diag_wrap(diag, EDGEPS_USAGE, "--%s", rows[row].name);
 }
 
+/* Where nothing at all, which the import takes for "not given", makes no useful node or link. */
+static edgeps_err read_positive(const char *const *value, int row, quantity_kind kind,
+                                edgeps_diag *diag, double *out)
+{
+    edgeps_err err = read_quantity(value, row, kind, diag, out);
+    if (!err && value[row] && !(*out > 0))
+        err = diag_fail(diag, EDGEPS_USAGE, "--%s: must be above 0, not '%s'", rows[row].name,
+                        value[row]);
+    return err;
+}
+
 static edgeps_err read_amounts(const char *const *value, edgeps_diag *diag, topology_options *o)
 {
     double free_bytes = 0;
     int64_t nodes = 1;
-    edgeps_err err = read_quantity(value, DEFAULT_RATE, QUANTITY_RATE, diag, &o->link_bytes_per_s);
+    edgeps_err err = read_positive(value, DEFAULT_RATE, QUANTITY_RATE, diag, &o->link_bytes_per_s);
     if (!err)
         err = read_quantity(value, DEFAULT_LATENCY, QUANTITY_TIME, diag, &o->link_latency_s);
     if (!err && value[CABLE_FACTOR])
         err = options_real("cable-factor", value[CABLE_FACTOR], 1, 100, diag, &o->cable_factor);
     if (!err)
-        err = read_quantity(value, HOST_RATE, QUANTITY_RATE, diag, &o->host_bytes_per_s);
+        err = read_positive(value, HOST_RATE, QUANTITY_RATE, diag, &o->host_bytes_per_s);
     if (!err)
-        err = read_quantity(value, COMPUTE, QUANTITY_SPEED, diag, &o->compute_samples_per_s);
+        err = read_positive(value, COMPUTE, QUANTITY_SPEED, diag, &o->compute_samples_per_s);
     if (!err)
-        err = read_quantity(value, FREE, QUANTITY_SIZE, diag, &free_bytes);
+        err = read_positive(value, FREE, QUANTITY_SIZE, diag, &free_bytes);
     if (!err)
         err = options_whole("nodes-per-site", value[NODES_PER_SITE], 1, NETWORK_MAX_NODES, diag,
                             &nodes);

@@ -90,6 +90,21 @@ void command_run(command *c, const char *const *arguments)
     command_finish(c);
 }
 
+void command_expect_line(const command *c, int status, const char *words)
+{
+    const char *end = strchr(c->text, '\n');
+    if (c->status != status || !strstr(c->text, words) || !end || end[1])
+        fail_msg("status %d, expected %d with '%s' in one line:\n%s", c->status, status, words,
+                 c->text);
+}
+
+void command_refuses(const char *const *arguments, int status, const char *words)
+{
+    command c;
+    command_run(&c, arguments);
+    command_expect_line(&c, status, words);
+}
+
 void folder_make(char path[64])
 {
     snprintf(path, 64, "/tmp/edgeps-test-XXXXXX");

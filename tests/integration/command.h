@@ -26,6 +26,13 @@ void command_finish(command *c);
 /* All of the above at once. */
 void command_run(command *c, const char *const *arguments);
 
+/* What it printed is one line with these words in it, and this is how it ended; the test fails
+ * otherwise. */
+void command_expect_line(const command *c, int status, const char *words);
+
+/* Runs it with these arguments and expects such a line. */
+void command_refuses(const char *const *arguments, int status, const char *words);
+
 /* A fresh folder under /tmp; removed with all it holds. */
 void folder_make(char path[64]);
 void folder_remove(const char *path);

@@ -144,37 +144,27 @@ static void the_table_says_roles_gains_and_what_is_proved(void **state)
             fail_msg("'%s' is missing:\n%s", words[k], c.text);
 }
 
-static void refuses(const char *const *arguments, int status, const char *words)
-{
-    static command c;
-    command_run(&c, arguments);
-    const char *end = strchr(c.text, '\n');
-    if (c.status != status || !strstr(c.text, words) || !end || end[1])
-        fail_msg("status %d, expected %d with '%s' in one line:\n%s", c.status, status, words,
-                 c.text);
-}
-
 static void bad_usage_and_plans_that_do_not_hold_are_refused(void **state)
 {
     (void)state;
     static command c;
     run(&c, (const char *const[]){"plan", six, "--out", plan_path, NULL});
-    refuses((const char *const[]){"explain", NULL}, 2, "no network file given");
-    refuses((const char *const[]){"explain", six, plan_path, six, NULL}, 2,
-            "one argument too many");
-    refuses((const char *const[]){"explain", six, "/nonexistent/p.json", NULL}, 2,
-            "/nonexistent/p.json: cannot be read");
-    refuses((const char *const[]){"explain", six, six, NULL}, 2, "six-site.json: ");
-    refuses((const char *const[]){"explain", hand, plan_path, NULL}, 2,
-            "plan.json: global: no node is called");
-    refuses((const char *const[]){"explain", six, plan_path, "--max-locals", "1", NULL}, 3,
-            "plan.json: 2 local servers, at most 1 are allowed");
-    refuses((const char *const[]){"explain", six, "--without", "atlantis", NULL}, 2,
-            "--without: no node is called 'atlantis'");
-    refuses((const char *const[]){"explain", six, "--rate", "5", NULL}, 2,
-            "--rate: '5' has no unit");
-    refuses((const char *const[]){"explain", six, "--speed", "0.5", NULL}, 2,
-            "--speed: 0.5 is not within 1 and");
+    command_refuses((const char *const[]){"explain", NULL}, 2, "no network file given");
+    command_refuses((const char *const[]){"explain", six, plan_path, six, NULL}, 2,
+                    "one argument too many");
+    command_refuses((const char *const[]){"explain", six, "/nonexistent/p.json", NULL}, 2,
+                    "/nonexistent/p.json: cannot be read");
+    command_refuses((const char *const[]){"explain", six, six, NULL}, 2, "six-site.json: ");
+    command_refuses((const char *const[]){"explain", hand, plan_path, NULL}, 2,
+                    "plan.json: global: no node is called");
+    command_refuses((const char *const[]){"explain", six, plan_path, "--max-locals", "1", NULL}, 3,
+                    "plan.json: 2 local servers, at most 1 are allowed");
+    command_refuses((const char *const[]){"explain", six, "--without", "atlantis", NULL}, 2,
+                    "--without: no node is called 'atlantis'");
+    command_refuses((const char *const[]){"explain", six, "--rate", "5", NULL}, 2,
+                    "--rate: '5' has no unit");
+    command_refuses((const char *const[]){"explain", six, "--speed", "0.5", NULL}, 2,
+                    "--speed: 0.5 is not within 1 and");
 }
 
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

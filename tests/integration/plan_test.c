@@ -42,14 +42,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void expect_line(const command *c, int status, const char *words)
-{
-    const char *end = strchr(c->text, '\n');
-    if (c->status != status || !strstr(c->text, words) || !end || end[1])
-        fail_msg("status %d, expected %d with '%s' in one line:\n%s", c->status, status, words,
-                 c->text);
-}
-
 /* What is said of a network file with this text. */
 static void refuses_file(const char *text, int status, const char *words)
 {
@@ -59,8 +51,8 @@ static void refuses_file(const char *text, int status, const char *words)
     fputs(text, file);
     assert_int_equal(fclose(file), 0);
     command_run(&c, (const char *const[]){"plan", path, NULL});
-    expect_line(&c, status, words);
-    expect_line(&c, status, "net.json: ");
+    command_expect_line(&c, status, words);
+    command_expect_line(&c, status, "net.json: ");
 }
 
 static void a_bad_network_file_is_refused_with_place_and_remedy(void **state)
@@ -97,35 +89,29 @@ static void an_infeasible_problem_names_what_binds(void **state)
                  3, "storage: ");
 }
 
-static void refuses(const char *const *arguments, int status, const char *words)
-{
-    command c;
-    command_run(&c, arguments);
-    expect_line(&c, status, words);
-}
-
 static void bad_usage_is_refused_with_the_option(void **state)
 {
     (void)state;
-    refuses((const char *const[]){"plan", NULL}, 2, "edgeps plan: no network file given");
-    refuses((const char *const[]){"plan", "/nonexistent/x.json", NULL}, 2,
-            "/nonexistent/x.json: cannot be read: No such file or directory");
-    refuses((const char *const[]){"plan", six, six, NULL}, 2, "one argument too many");
-    refuses((const char *const[]){"plan", six, "--colour", NULL}, 2, "--colour: no such option");
-    refuses((const char *const[]){"plan", six, "--seed", NULL}, 2, "--seed: needs a value");
-    refuses((const char *const[]){"plan", six, "--seed", "x", NULL}, 2,
-            "--seed: 'x' is not a whole number");
-    refuses((const char *const[]){"plan", six, "--max-locals", "0", NULL}, 2,
-            "--max-locals: 0 is not within 1 and");
-    refuses((const char *const[]){"plan", six, "--deadline", "5", NULL}, 2,
-            "--deadline: '5' has no unit");
-    refuses((const char *const[]){"plan", six, "--model", "gpt", NULL}, 2,
-            "model 'gpt' is not known; choose one of: lenet5, mlp");
-    refuses((const char *const[]){"plan", six, "--algo", "magic", NULL}, 2,
-            "algorithm 'magic' is not known; choose one of: approx, ");
-    refuses((const char *const[]){"plan", twenty, "--algo", "brute", NULL}, 2,
-            "at most 12 nodes, not 20");
-    refuses((const char *const[]){"dance", NULL}, 2, "edgeps: 'dance' is no command");
+    command_refuses((const char *const[]){"plan", NULL}, 2, "edgeps plan: no network file given");
+    command_refuses((const char *const[]){"plan", "/nonexistent/x.json", NULL}, 2,
+                    "/nonexistent/x.json: cannot be read: No such file or directory");
+    command_refuses((const char *const[]){"plan", six, six, NULL}, 2, "one argument too many");
+    command_refuses((const char *const[]){"plan", six, "--colour", NULL}, 2,
+                    "--colour: no such option");
+    command_refuses((const char *const[]){"plan", six, "--seed", NULL}, 2, "--seed: needs a value");
+    command_refuses((const char *const[]){"plan", six, "--seed", "x", NULL}, 2,
+                    "--seed: 'x' is not a whole number");
+    command_refuses((const char *const[]){"plan", six, "--max-locals", "0", NULL}, 2,
+                    "--max-locals: 0 is not within 1 and");
+    command_refuses((const char *const[]){"plan", six, "--deadline", "5", NULL}, 2,
+                    "--deadline: '5' has no unit");
+    command_refuses((const char *const[]){"plan", six, "--model", "gpt", NULL}, 2,
+                    "model 'gpt' is not known; choose one of: lenet5, mlp");
+    command_refuses((const char *const[]){"plan", six, "--algo", "magic", NULL}, 2,
+                    "algorithm 'magic' is not known; choose one of: approx, ");
+    command_refuses((const char *const[]){"plan", twenty, "--algo", "brute", NULL}, 2,
+                    "at most 12 nodes, not 20");
+    command_refuses((const char *const[]){"dance", NULL}, 2, "edgeps: 'dance' is no command");
 }
 
 static void an_outside_algorithm_is_a_command_away(void **state)
@@ -136,22 +122,23 @@ static void an_outside_algorithm_is_a_command_away(void **state)
     command_run(&c, (const char *const[]){"plan", twenty, "--json", "--algo", example, NULL});
     assert_int_equal(c.status, 0);
     assert_non_null(strstr(c.text, "\"algo\": \"exec:python3 "));
-    refuses((const char *const[]){"plan", six, "--algo",
-                                  "exec:echo '{\"global\": \"nowhere\", \"parent\": {}}'", NULL},
-            2, "its plan: global: no node is called 'nowhere'");
-    refuses((const char *const[]){"plan", six, "--algo", "exec:sleep 100", "--deadline", "100 ms",
-                                  NULL},
-            1,
-            "edgeps plan: exec:sleep 100: the command gave no plan within the deadline of 0.1 s");
-    refuses((const char *const[]){"plan", six, "--algo", "exec:exit 3", NULL}, 3,
-            "exec:exit 3 found no plan");
+    command_refuses((const char *const[]){"plan", six, "--algo",
+                                          "exec:echo '{\"global\": \"nowhere\", \"parent\": {}}'",
+                                          NULL},
+                    2, "its plan: global: no node is called 'nowhere'");
+    command_refuses(
+        (const char *const[]){"plan", six, "--algo", "exec:sleep 100", "--deadline", "100 ms",
+                              NULL},
+        1, "edgeps plan: exec:sleep 100: the command gave no plan within the deadline of 0.1 s");
+    command_refuses((const char *const[]){"plan", six, "--algo", "exec:exit 3", NULL}, 3,
+                    "exec:exit 3 found no plan");
 }
 
 /* The outside algorithm interrupts its caller, like Ctrl-C. */
 static void an_interrupt_ends_the_search_and_what_it_started(void **state)
 {
     (void)state;
-    refuses(
+    command_refuses(
         (const char *const[]){"plan", six, "--algo", "exec:kill -INT $PPID; exec sleep 1000", NULL},
         130, "the command was told to stop");
     command c;

@@ -38,17 +38,7 @@ static void expect(const command *c, int status, const char *words)
         fail_msg("status %d, expected %d with '%s':\n%s", c->status, status, words, c->text);
 }
 
-static void refuses(const char *const *arguments, const char *words)
-{
-    command c;
-    command_run(&c, arguments);
-    expect(&c, 2, words);
-    const char *end = strchr(c.text, '\n');
-    if (!end || end[1])
-        fail_msg("not one line: %s", c.text);
-}
-
-#define REFUSES(words, ...) refuses((const char *const[]){__VA_ARGS__, NULL}, words)
+#define REFUSES(words, ...) command_refuses((const char *const[]){__VA_ARGS__, NULL}, 2, words)
 
 static void a_generated_network_is_planned(void **state)
 {
@@ -293,6 +283,10 @@ static void bad_usage_is_refused_with_the_option(void **state)
     REFUSES("is no folder, which --format csv needs", "topo", "import", path, "--format", "csv");
     REFUSES("is a folder, which is csv or iperf3", "topo", "import", dir, "--format", "gml");
     REFUSES("--json: needs --out", "topo", "import", path, "--json");
+    REFUSES("--free: must be above 0, not '0 B'", "topo", "import", path, "--free", "0 B");
+    REFUSES("--compute: must be above 0", "topo", "import", path, "--compute", "0 samples/s");
+    REFUSES("--host-rate: must be above 0", "topo", "import", path, "--host-rate", "0 B/s");
+    REFUSES("--default-rate: must be above 0", "topo", "import", path, "--default-rate", "0 B/s");
     REFUSES("exclude each other", "topo", "import", path, "--drop-disconnected",
             "--keep-disconnected");
     REFUSES("--default-rate: '1' has no unit", "topo", "import", path, "--default-rate", "1");

@@ -51,14 +51,6 @@ static account account_of(const command *c, const char *policy)
     return a;
 }
 
-static void refuses(const char *const *arguments, const char *words)
-{
-    command c;
-    command_run(&c, arguments);
-    if (c.status != 2 || !strstr(c.text, words))
-        fail_msg("status %d, not 2 with '%s':\n%s", c.status, words, c.text);
-}
-
 /* The storage that shrinks in epoch 2 stops who does not move. */
 static void the_twenty_sites_are_followed_by_every_policy(void **state)
 {
@@ -114,17 +106,21 @@ static void progress_names_policy_and_epoch(void **state)
 static void bad_usage_is_refused_with_the_option(void **state)
 {
     (void)state;
-    refuses((const char *const[]){"plan", six, "--trace", NULL},
-            "--trace: the scenario of the network names no epoch; give --epochs");
-    refuses((const char *const[]){"plan", six, "--trace", "--epochs", "2", "--policy", "static,x",
-                                  NULL},
-            "--policy: 'x' is not known; choose from: all, adjust, static, replan, greedy-repair, "
-            "offline");
-    refuses((const char *const[]){"plan", six, "--trace", "--epochs", "-1", NULL}, "--epochs: ");
-    refuses((const char *const[]){"plan", six, "--trace", "--epochs", "1", "--pause", "3", NULL},
-            "--pause: '3' has no unit");
-    refuses((const char *const[]){"plan", six, "--trace", "--out", "x", NULL},
-            "--out: does not go with --trace");
+    command_refuses((const char *const[]){"plan", six, "--trace", NULL}, 2,
+                    "--trace: the scenario of the network names no epoch; give --epochs");
+    command_refuses(
+        (const char *const[]){"plan", six, "--trace", "--epochs", "2", "--policy", "static,x",
+                              NULL},
+        2,
+        "--policy: 'x' is not known; choose from: all, adjust, static, replan, greedy-repair, "
+        "offline");
+    command_refuses((const char *const[]){"plan", six, "--trace", "--epochs", "-1", NULL}, 2,
+                    "--epochs: ");
+    command_refuses(
+        (const char *const[]){"plan", six, "--trace", "--epochs", "1", "--pause", "3", NULL}, 2,
+        "--pause: '3' has no unit");
+    command_refuses((const char *const[]){"plan", six, "--trace", "--out", "x", NULL}, 2,
+                    "--out: does not go with --trace");
 }
 
 /* b, the only worker beside a, dies: a trains on, alone. */
