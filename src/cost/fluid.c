@@ -88,10 +88,12 @@ void fluid_free(fluid *f)
 {
     if (!f)
         return;
-    fluid_list *lists[] = {&f->free,  &f->vacant,       &f->free_pairs,
-                           &f->dirty, &f->region_links, &f->region_flows};
-    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
-        mem_free(lists[k]->items);
+    mem_free(f->free.items);
+    mem_free(f->vacant.items);
+    mem_free(f->free_pairs.items);
+    mem_free(f->dirty.items);
+    mem_free(f->region_links.items);
+    mem_free(f->region_flows.items);
     mem_free(f->flows);
     mem_free(f->links);
     mem_free(f->completed);
