@@ -11,6 +11,8 @@ typedef struct crew {
     edgeps_err err;
     parallel_work *work;
     void *context;
+    const parallel_watch *watch;
+    bool stopped;
 } crew;
 
 typedef struct member {
@@ -28,11 +30,26 @@ size_t parallel_threads(size_t items)
     return threads < items ? threads : items > 0 ? items : 1;
 }
 
+/* On the caller's thread. */
+static void ask_watch(crew *c)
+{
+    if (!c->watch || !c->watch->go_on || c->count == 0)
+        return;
+    pthread_mutex_lock(&c->lock);
+    double done = (double)c->next / (double)c->count;
+    pthread_mutex_unlock(&c->lock);
+    bool go_on = c->watch->go_on(c->watch->context, done);
+    pthread_mutex_lock(&c->lock);
+    c->stopped |= !go_on;
+    pthread_mutex_unlock(&c->lock);
+}
+
 /* The number of the next item; count when there is nothing left to do. */
 static size_t take_item(crew *c)
 {
     pthread_mutex_lock(&c->lock);
-    size_t item = c->failed < c->count || c->next == c->count ? c->count : c->next++;
+    bool over = c->stopped || c->failed < c->count || c->next == c->count;
+    size_t item = over ? c->count : c->next++;
     pthread_mutex_unlock(&c->lock);
     return item;
 }
@@ -56,22 +73,27 @@ static void *do_items(void *argument)
         edgeps_err err = c->work(c->context, m->thread, item);
         if (err)
             note_failure(c, item, err);
+        if (m->thread == 0)
+            ask_watch(c);
     }
     return NULL;
 }
 
-edgeps_err parallel_run(size_t threads, size_t count, parallel_work *work, void *context)
+edgeps_err parallel_run(size_t threads, size_t count, parallel_work *work, void *context,
+                        const parallel_watch *watch)
 {
     crew c = {.lock = PTHREAD_MUTEX_INITIALIZER,
               .count = count,
               .failed = count,
               .work = work,
-              .context = context};
+              .context = context,
+              .watch = watch};
     member members[PARALLEL_MOST];
     size_t started = 1;
     if (threads > PARALLEL_MOST)
         threads = PARALLEL_MOST;
     members[0] = (member){.crew = &c};
+    ask_watch(&c); /* the other threads may be done before this one begins */
     for (; started < threads && started < count; started++) {
         members[started] = (member){.crew = &c, .thread = started};
         if (pthread_create(&members[started].id, NULL, do_items, &members[started]))

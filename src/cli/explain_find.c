@@ -189,7 +189,7 @@ static edgeps_err replan_gains(const problem *p, const plan *pl, const explain_r
         return err;
     err = place_improve(p, &request->search, &better, &e->facts.replanned_s);
     if (!err)
-        err = parallel_run(parallel_threads(count), count, replan_gain, &r);
+        err = parallel_run(parallel_threads(count), count, replan_gain, &r, NULL);
     plan_free(&better);
     return err;
 }

@@ -11,15 +11,12 @@
 #include "cost/round_int.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 
 typedef struct study {
     const problem *p;
     const cost_step *step;
-    cost_go_on *go_on;
-    void *go_on_context;
-    atomic_bool stopped;
+    parallel_watch watch;
     tree t;
     round_trace trace;
     problem *copies; /* one for each thread */
@@ -144,11 +141,6 @@ static edgeps_err play_change(void *context, size_t thread, size_t item)
     cost_gain *gain = &s->result.gains[item];
     problem_node *node = &s->copies[thread].nodes[gain->node];
     double round_s;
-    if (thread == 0 && s->go_on &&
-        !s->go_on(s->go_on_context, (double)item / (double)s->result.count))
-        s->stopped = true;
-    if (s->stopped)
-        return EDGEPS_OK;
     cost_improve(node, gain->resource, s->step);
     edgeps_err err = round_play(&s->copies[thread], &s->t, NULL, &round_s);
     *node = s->p->nodes[gain->node];
@@ -191,14 +183,14 @@ static edgeps_err run_study(study *s, const plan *pl)
     if (!err)
         err = make_copies(s);
     if (!err)
-        err = parallel_run(s->copy_count, s->result.count, play_change, s);
+        err = parallel_run(s->copy_count, s->result.count, play_change, s, &s->watch);
     return err;
 }
 
 edgeps_err cost_find_gains(const problem *p, const plan *pl, const cost_step *step,
                            cost_go_on *go_on, void *context, cost_sensitivity *out)
 {
-    study s = {.p = p, .step = step, .go_on = go_on, .go_on_context = context};
+    study s = {.p = p, .step = step, .watch = {go_on, context}};
     edgeps_err err = run_study(&s, pl);
     if (!err) {
         sort_gains(&s);

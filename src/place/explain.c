@@ -177,7 +177,7 @@ edgeps_err place_explain(const problem *p, const plan *pl, place_reasons *out)
         err = make_benches(&s, reasons.count);
     s.roles = reasons.roles;
     if (!err)
-        err = parallel_run(s.bench_count, reasons.count, explain_role, &s);
+        err = parallel_run(s.bench_count, reasons.count, explain_role, &s, NULL);
     if (!err)
         *out = reasons;
     else

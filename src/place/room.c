@@ -9,7 +9,6 @@
 #include "place/place_int.h"
 
 #include <math.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +36,7 @@ typedef struct study {
     const plan *pl;
     int64_t more_bytes;
     double round_s;
-    cost_go_on *go_on;
-    void *go_on_context;
-    atomic_bool stopped;
+    parallel_watch watch;
     place_ground gr;
     bench *benches;
     size_t bench_count;
@@ -185,11 +182,6 @@ static edgeps_err find_room_gain(void *context, size_t thread, size_t item)
     bench *b = &s->benches[thread];
     place_room_gain *gain = &s->result.gains[item];
     uint32_t node = gain->node;
-    if (thread == 0 && s->go_on &&
-        !s->go_on(s->go_on_context, (double)item / (double)s->result.count))
-        s->stopped = true;
-    if (s->stopped)
-        return EDGEPS_OK;
     b->count = 0;
     b->p.nodes[node].free_bytes += s->more_bytes;
     place_ground_room(&b->gr, node);
@@ -291,8 +283,7 @@ static void sort_gains(study *s)
 edgeps_err place_find_room_gains(const problem *p, const plan *pl, int64_t more_bytes,
                                  cost_go_on *go_on, void *context, place_room_gains *out)
 {
-    study s = {.p = p, .pl = pl, .more_bytes = more_bytes, .go_on = go_on};
-    s.go_on_context = context;
+    study s = {.p = p, .pl = pl, .more_bytes = more_bytes, .watch = {go_on, context}};
     edgeps_err err = place_ground_make(p, &s.gr);
     if (!err)
         err = cost_round_s(p, pl, &s.round_s);
@@ -301,7 +292,7 @@ edgeps_err place_find_room_gains(const problem *p, const plan *pl, int64_t more_
     if (!err)
         err = make_benches(&s);
     if (!err)
-        err = parallel_run(s.bench_count, s.result.count, find_room_gain, &s);
+        err = parallel_run(s.bench_count, s.result.count, find_room_gain, &s, &s.watch);
     if (!err) {
         sort_gains(&s);
         *out = s.result;
