@@ -97,6 +97,12 @@ for policy in trace["policies"]:
     assert abs(policy["total_s"] - parts) < 1e-9 * parts
     assert abs(policy["regret_s"] - policy["total_s"] + offline["total_s"]) < 1e-9 * parts
     assert policy["regret_s"] >= -1e-9 * parts
+checks = schema("check")
+for path in examples:
+    text = subprocess.run([edgeps, "topo", "check", path, "--json", "--model", "lenet5"], check=True,
+                          capture_output=True).stdout
+    checks.validate(json.loads(text))
+    refuses(checks, json.loads(text), lambda c: c["findings"].append({"severity": "error"}))
 imports = schema("import")
 with tempfile.TemporaryDirectory() as folder:
     for name in ("lyon--oslo", "lyon--oslo--reverse"):

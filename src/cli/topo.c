@@ -19,6 +19,7 @@ static const struct {
 } commands[] = {
     {"generate", topo_generate, topo_generate_help, "draw a network at random"},
     {"import", topo_import, topo_import_help, "make a network of a topology or of measurements"},
+    {"check", topo_check, topo_check_help, "tell what is amiss with a network"},
     {"convert", topo_convert, topo_convert_help, "write a network in another format"},
 };
 
@@ -28,8 +29,7 @@ static edgeps_err unwritable(const char *path, edgeps_diag *diag)
                      strerror(errno));
 }
 
-/* Closes what was written to; an error anywhere before shows here. */
-static edgeps_err finish(FILE *file, const char *path, edgeps_diag *diag)
+edgeps_err topo_finish(FILE *file, const char *path, edgeps_diag *diag)
 {
     bool good = !ferror(file) && fflush(file) == 0;
     if (path && fclose(file))
@@ -43,7 +43,7 @@ edgeps_err topo_write(const char *text, const char *path, edgeps_diag *diag)
     if (!file)
         return unwritable(path, diag);
     fprintf(file, "%s\n", text);
-    return finish(file, path, diag);
+    return topo_finish(file, path, diag);
 }
 
 edgeps_err topo_write_with(const network *net, void (*write)(const network *net, FILE *file),
@@ -53,7 +53,7 @@ edgeps_err topo_write_with(const network *net, void (*write)(const network *net,
     if (!file)
         return unwritable(path, diag);
     write(net, file);
-    return finish(file, path, diag);
+    return topo_finish(file, path, diag);
 }
 
 edgeps_err topo_write_network(const network *net, const char *path, edgeps_diag *diag)

@@ -13,11 +13,17 @@ edgeps_err topo_generate(int argc, char **argv, edgeps_diag *diag);
 void topo_generate_help(void);
 edgeps_err topo_import(int argc, char **argv, edgeps_diag *diag);
 void topo_import_help(void);
+edgeps_err topo_check(int argc, char **argv, edgeps_diag *diag);
+void topo_check_help(void);
 edgeps_err topo_convert(int argc, char **argv, edgeps_diag *diag);
 void topo_convert_help(void);
 
 /* Writes `text` into the file, or to standard output where `path` is NULL. EDGEPS_IO. */
 edgeps_err topo_write(const char *text, const char *path, edgeps_diag *diag);
+
+/* Closes what was written to, unless it is standard output (`path` is NULL); an error anywhere
+ * before shows here. EDGEPS_IO. */
+edgeps_err topo_finish(FILE *file, const char *path, edgeps_diag *diag);
 
 /* Writes a network file. */
 edgeps_err topo_write_network(const network *net, const char *path, edgeps_diag *diag);

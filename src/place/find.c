@@ -243,3 +243,27 @@ out:
     mem_free(tried);
     return err;
 }
+
+edgeps_err place_any(const problem *p, place_result *out)
+{
+    place_ground gr = {0};
+    place_found found;
+    place_result r = {.status = PLACE_FEASIBLE, .plan.global = PLAN_NONE};
+    edgeps_err err = place_ground_make(p, &gr);
+    if (!err)
+        err = plan_make(p->count, &r.plan);
+    if (!err)
+        err = place_find_any(&gr, &r.plan, &found);
+    if (!err && found != PLACE_FOUND) {
+        r.status = PLACE_INFEASIBLE;
+        place_infeasible_reason(&gr, found, r.reason, sizeof r.reason);
+        plan_free(&r.plan);
+    }
+    if (!err) {
+        *out = r;
+        r = (place_result){.plan.global = PLAN_NONE};
+    }
+    place_result_free(&r);
+    place_ground_free(&gr);
+    return err;
+}

@@ -81,6 +81,11 @@ extern const size_t place_algorithm_count;
 edgeps_err place_run(const char *name, const problem *p, const place_options *options,
                      edgeps_diag *diag, place_result *out);
 
+/* Any feasible plan, whatever its time, or which constraint leaves none: fills in status, plan and
+ * reason. Where the search gave up, which happens in large problems with hardly any room, the
+ * reason says that it "found no" plan. EDGEPS_NOMEM. */
+edgeps_err place_any(const problem *p, place_result *out);
+
 /* "deadline", "cancelled"; NULL for PLACE_STOPPED_NOT. */
 const char *place_stop_name(place_stop stopped);
 

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -159,6 +160,26 @@ static void without_polish_nothing_is_searched(void **state)
     assert_in_range(polished, 8, 10);
 }
 
+static void any_plan_is_found_where_there_is_one(void **state)
+{
+    (void)state;
+    size_t none = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        problem *p = fixture_problem(seed, fixture_any_kind(seed, 4));
+        place_result r;
+        assert_int_equal(place_any(p, &r), EDGEPS_OK);
+        assert_int_equal(r.status == PLACE_INFEASIBLE, fixture_best_of_all_s(p) == INFINITY);
+        if (r.status == PLACE_INFEASIBLE)
+            assert_true(strlen(r.reason) > 10);
+        else
+            assert_int_equal(plan_check(&r.plan, p, NULL), EDGEPS_OK);
+        none += r.status == PLACE_INFEASIBLE;
+        place_result_free(&r);
+        fixture_free(p);
+    }
+    assert_in_range(none, 5, 55);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +189,7 @@ int main(void)
         cmocka_unit_test(says_which_worker_has_no_path),
         cmocka_unit_test(says_how_many_workers_the_storage_holds),
         cmocka_unit_test(says_when_storage_and_the_number_of_servers_clash),
+        cmocka_unit_test(any_plan_is_found_where_there_is_one),
         cmocka_unit_test(names_the_runner_up),
         cmocka_unit_test(a_single_node_is_its_own_server),
         cmocka_unit_test(without_polish_nothing_is_searched),

@@ -231,6 +231,40 @@ static void conversions_lead_back(void **state)
     expect(&c, 0, words);
 }
 
+static void a_check_finds_what_a_plan_would_meet(void **state)
+{
+    (void)state;
+    static const char twenty[] = EDGEPS_SOURCE_DIR "/examples/twenty-site.json";
+    command c;
+    RUN(c, "topo", "check", twenty);
+    expect(&c, 0, "errors: 0, warnings: 0, hints: 0\n");
+    RUN(c, "topo", "check", twenty, "--model", "lenet5");
+    expect(&c, 0, "warning: alder: 256 KiB are free, a local server of one worker needs 499 KiB");
+    RUN(c, "topo", "generate", "--kind", "thesis", "--nodes", "9", "--free", "200 KiB", "-o", path);
+    assert_int_equal(c.status, 0);
+    RUN(c, "topo", "check", path);
+    expect(&c, 0, "errors: 0");
+    RUN(c, "topo", "check", path, "--model", "lenet5");
+    expect(&c, 3, "error: no plan: storage: the global server needs ");
+    RUN(c, "plan", path);
+    expect(&c, 3, "storage: the global server needs ");
+#define NODE(name, up)                                                                             \
+    "{\"name\": \"" name "\", \"up\": \"" up " Mbit/s\", \"down\": \"9 Mbit/s\", "                 \
+    "\"compute\": \"9 samples/s\", \"free\": \"1 GiB\"}"
+    put(path,
+        "{\"edgeps\": \"network/1\", \"nodes\": [" NODE("a", "9") ", " NODE("b", "0") ", " NODE(
+            "c", "9") "], \"pairs\": [{\"from\": \"c\", \"to\": \"a\", \"cap\": \"0 B/s\"}]}");
+    RUN(c, "topo", "check", path);
+    expect(&c, 3, "error: b: is cut off, its up rate is 0; give it rates above 0");
+    expect(&c, 3, "error: c: has no path there and back");
+    expect(&c, 3, "warning: pairs of places with a path in one direction only: 1, as from a to c");
+    expect(&c, 3, "edgeps topo check: ");
+    RUN(c, "topo", "check", path, "--json");
+    expect(&c, 3, "{\n \"edgeps\": \"check/1\",\n \"source\": \"/tmp/");
+    put(path, "{\"edgeps\": \"network/1\"}");
+    REFUSES("net.json: nodes: ", "topo", "check", path);
+}
+
 static void measurements_become_a_network(void **state)
 {
     (void)state;
@@ -290,6 +324,8 @@ static void bad_usage_is_refused_with_the_option(void **state)
     REFUSES("exclude each other", "topo", "import", path, "--drop-disconnected",
             "--keep-disconnected");
     REFUSES("--default-rate: '1' has no unit", "topo", "import", path, "--default-rate", "1");
+    REFUSES("edgeps topo check: no network file given", "topo", "check");
+    REFUSES("edgeps topo check: model 'gpt' is not known", "topo", "check", path, "--model", "gpt");
     REFUSES("--to: is missing", "topo", "convert", path);
     REFUSES("--to: 'png' is none of: network, csv, node-link, dot", "topo", "convert", path, "--to",
             "png");
@@ -319,6 +355,7 @@ int main(void)
         UNIT(one_graph_in_three_forms_gives_one_plan),
         UNIT(gaps_of_a_multigraph_are_told_not_guessed),
         UNIT(conversions_lead_back),
+        UNIT(a_check_finds_what_a_plan_would_meet),
         UNIT(measurements_become_a_network),
         UNIT(bad_usage_is_refused_with_the_option),
         UNIT(an_unwritable_file_is_a_failure),
