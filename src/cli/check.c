@@ -1,7 +1,6 @@
 #include "cli/check_int.h"
 
 #include "base/mem.h"
-#include "cli/show_int.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -30,34 +29,6 @@ edgeps_err check_add(check_facts *f, check_severity severity, const char *code, 
     f->count++;
     f->counts[severity]++;
     return EDGEPS_OK;
-}
-
-static void rate_text(double bytes_per_s, char text[QUANTITY_TEXT_BYTES])
-{
-    static const char *const units[] = {"bit/s", "kbit/s", "Mbit/s", "Gbit/s"};
-    double amount = 8 * bytes_per_s;
-    size_t unit = 0;
-    for (; amount >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++)
-        amount /= 1000;
-    snprintf(text, QUANTITY_TEXT_BYTES, "%.4g %s", amount, units[unit]);
-}
-
-void check_quantity(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYTES])
-{
-    switch (kind) {
-    case QUANTITY_RATE:
-        rate_text(value, text);
-        break;
-    case QUANTITY_SIZE:
-        show_bytes((int64_t)value, text, QUANTITY_TEXT_BYTES);
-        break;
-    case QUANTITY_TIME:
-        snprintf(text, QUANTITY_TEXT_BYTES, "%.4g ms", 1000 * value);
-        break;
-    case QUANTITY_SPEED:
-        snprintf(text, QUANTITY_TEXT_BYTES, "%.*f samples/s", value < 10 ? 2 : 0, value);
-        break;
-    }
 }
 
 edgeps_err check_find(const check_request *request, edgeps_diag *diag, check_facts *out)
@@ -98,9 +69,9 @@ static void print_range(const char *name, quantity_kind kind, const check_range 
     char least[QUANTITY_TEXT_BYTES], median[QUANTITY_TEXT_BYTES], most[QUANTITY_TEXT_BYTES];
     if (!isfinite(range->least))
         return;
-    check_quantity(kind, range->least, least);
-    check_quantity(kind, range->median, median);
-    check_quantity(kind, range->most, most);
+    quantity_short(kind, range->least, least);
+    quantity_short(kind, range->median, median);
+    quantity_short(kind, range->most, most);
     if (range->least == range->most)
         printf("  %-8s %s\n", name, least);
     else
@@ -112,8 +83,8 @@ static void print_latency(const check_facts *f)
     char least[QUANTITY_TEXT_BYTES], most[QUANTITY_TEXT_BYTES];
     if (!f->far_from)
         return;
-    check_quantity(QUANTITY_TIME, f->least_latency_s, least);
-    check_quantity(QUANTITY_TIME, f->most_latency_s, most);
+    quantity_short(QUANTITY_TIME, f->least_latency_s, least);
+    quantity_short(QUANTITY_TIME, f->most_latency_s, most);
     printf("  %-8s %s to %s, the most from %s to %s\n", "latency", least, most, f->far_from,
            f->far_to);
 }

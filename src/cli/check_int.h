@@ -9,9 +9,6 @@ edgeps_err check_add(check_facts *facts, check_severity severity, const char *co
                      const char *node, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-/* A quantity with few digits, for reading. */
-void check_quantity(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYTES]);
-
 static inline bool check_takes_part(const network_node *node) { return node->train || node->serve; }
 
 /* Paths and latencies: who reaches whom. */

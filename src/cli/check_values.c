@@ -71,8 +71,8 @@ static edgeps_err judge_node(const network_node *node, const field *d, check_fac
     if (!(value > 0))
         return EDGEPS_OK;
     const char *cause = d->uniform ? slip(d->kind, value, median) : NULL;
-    check_quantity(d->kind, value, text);
-    check_quantity(d->kind, median, usual);
+    quantity_short(d->kind, value, text);
+    quantity_short(d->kind, median, usual);
     if (cause)
         return check_add(f, CHECK_HINT, "unit", node->name,
                          "%s: %s is %s where most nodes have %s; were %s mixed up?", node->name,
@@ -124,8 +124,8 @@ static edgeps_err judge_lopsided(const network *net, check_facts *f)
         char texts[2][QUANTITY_TEXT_BYTES];
         if (!(a > 0 && b > 0) || (a < b * LOPSIDED && b < a * LOPSIDED))
             continue;
-        check_quantity(QUANTITY_RATE, a, texts[0]);
-        check_quantity(QUANTITY_RATE, b, texts[1]);
+        quantity_short(QUANTITY_RATE, a, texts[0]);
+        quantity_short(QUANTITY_RATE, b, texts[1]);
         err = check_add(f, CHECK_HINT, "lopsided", node->name,
                         "%s: up is %s and down %s, %.0f times apart; are the units right?",
                         node->name, texts[0], texts[1], a > b ? a / b : b / a);

@@ -12,7 +12,7 @@ static const struct {
     {"explain", cli_explain, "tell why a plan is as it is, and what would make it faster"},
     {"run", cli_run, "train through placed servers, one process per node"},
     {"report", cli_report, "print what happened in a run, and what it came to"},
-    {"topo", cli_topo, "generate, import, check and convert networks"},
+    {"topo", cli_topo, "generate, import, check, draw and convert networks"},
     {"agent", cli_agent, "host the roles of one node (started by run)"},
 };
 

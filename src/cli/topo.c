@@ -20,6 +20,7 @@ static const struct {
     {"generate", topo_generate, topo_generate_help, "draw a network at random"},
     {"import", topo_import, topo_import_help, "make a network of a topology or of measurements"},
     {"check", topo_check, topo_check_help, "tell what is amiss with a network"},
+    {"draw", topo_draw, topo_draw_help, "make a picture of a network, or of a plan in it"},
     {"convert", topo_convert, topo_convert_help, "write a network in another format"},
 };
 

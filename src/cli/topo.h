@@ -15,6 +15,8 @@ edgeps_err topo_import(int argc, char **argv, edgeps_diag *diag);
 void topo_import_help(void);
 edgeps_err topo_check(int argc, char **argv, edgeps_diag *diag);
 void topo_check_help(void);
+edgeps_err topo_draw(int argc, char **argv, edgeps_diag *diag);
+void topo_draw_help(void);
 edgeps_err topo_convert(int argc, char **argv, edgeps_diag *diag);
 void topo_convert_help(void);
 

@@ -8,20 +8,17 @@
 enum { TO, OUT, HELP, OPTIONS };
 
 static const options_row rows[OPTIONS] = {
-    [TO] = {"to", "FORMAT", NULL, "network, csv (a folder), node-link or dot", false},
+    [TO] = {"to", "FORMAT", NULL, "network, csv (a folder) or node-link", false},
     [OUT] = {"out", "FILE", NULL, "write there (-o) instead of printing", false},
     [HELP] = {"help", NULL, NULL, "this text", false},
 };
 
 static const options_table table = {rows, OPTIONS};
 
-enum { TO_NETWORK, TO_CSV, TO_NODE_LINK, TO_DOT };
+enum { TO_NETWORK, TO_CSV, TO_NODE_LINK };
 
-static const char *const formats[] = {[TO_NETWORK] = "network",
-                                      [TO_CSV] = "csv",
-                                      [TO_NODE_LINK] = "node-link",
-                                      [TO_DOT] = "dot",
-                                      NULL};
+static const char *const formats[] = {
+    [TO_NETWORK] = "network", [TO_CSV] = "csv", [TO_NODE_LINK] = "node-link", NULL};
 
 void topo_convert_help(void)
 {
@@ -38,10 +35,8 @@ static edgeps_err convert(const network *net, int format, const char *out, edgep
         if (net->event_count)
             fprintf(stderr, "the scenario has no place in tables and is left out\n");
         return network_csv_save(net, out, diag);
-    case TO_NODE_LINK:
-        return topo_write_with(net, network_node_link_write, out, diag);
     default:
-        return topo_write_with(net, network_dot_write, out, diag);
+        return topo_write_with(net, network_node_link_write, out, diag);
     }
 }
 

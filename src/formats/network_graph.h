@@ -10,10 +10,4 @@
  * nodes, latency and bandwidth of edges; the other keys are those of a network file. */
 void network_node_link_write(const network *net, FILE *file);
 
-/* The language of Graphviz: a cluster per site, what the network file says as attributes. */
-void network_dot_write(const network *net, FILE *file);
-
-/* Writes `text` in double quotes, backslashes and quotes in it behind a backslash. */
-void network_quote(const char *text, FILE *file);
-
 #endif

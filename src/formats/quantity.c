@@ -127,3 +127,31 @@ void quantity_text(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYT
     print(value, kind, text);
     leave_c_locale(c, before);
 }
+
+/* The largest unit in which the value is 1 or more; `units` from small to large, NULL-ended. */
+static void print_short(double value, const unit *units, char text[QUANTITY_TEXT_BYTES])
+{
+    while (units[1].name && value >= units[1].value)
+        units++;
+    double amount = value / units->value;
+    snprintf(text, QUANTITY_TEXT_BYTES, amount < 1000 ? "%.3g %s" : "%.0f %s", amount, units->name);
+}
+
+void quantity_short(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYTES])
+{
+    static const unit usual_rates[] = {{"bit/s", 1.0 / 8},
+                                       {"kbit/s", 1e3 / 8},
+                                       {"Mbit/s", 1e6 / 8},
+                                       {"Gbit/s", 1e9 / 8},
+                                       {NULL, 0}};
+    static const unit usual_sizes[] = {{"B", 1},        {"KiB", 0x1p10}, {"MiB", 0x1p20},
+                                       {"GiB", 0x1p30}, {"TiB", 0x1p40}, {NULL, 0}};
+    static const unit usual_times[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {NULL, 0}};
+    static const unit *const usual[] = {[QUANTITY_RATE] = usual_rates,
+                                        [QUANTITY_SIZE] = usual_sizes,
+                                        [QUANTITY_TIME] = usual_times,
+                                        [QUANTITY_SPEED] = speeds};
+    locale_t before, c = enter_c_locale(&before);
+    print_short(value, usual[kind], text);
+    leave_c_locale(c, before);
+}

@@ -29,6 +29,9 @@ edgeps_err quantity_parse(quantity_kind kind, const char *text, edgeps_diag *dia
 /* Writes a value of that range so that quantity_parse reads back exactly the same one. */
 void quantity_text(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYTES]);
 
+/* Writes a value with few digits, for reading: "34.1 Mbit/s", "512 KiB", "1.5 ms". */
+void quantity_short(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYTES]);
+
 /* Reads a plain number at the beginning of `text` and returns what follows it; `text` itself, and
  * no value, where there is none. "inf", "nan" and hexadecimal are none. */
 const char *quantity_number(const char *text, double *out);

@@ -158,6 +158,27 @@ static void what_is_written_reads_back_the_same(void **state)
     reads(QUANTITY_TIME, text, 0);
 }
 
+static void a_short_text_has_few_digits_and_the_largest_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        quantity_kind kind;
+        double value;
+        const char *text;
+    } cases[] = {
+        {QUANTITY_RATE, 12345678, "98.8 Mbit/s"}, {QUANTITY_RATE, 0, "0 bit/s"},
+        {QUANTITY_RATE, 125e9, "1000 Gbit/s"},    {QUANTITY_SIZE, 1023, "1023 B"},
+        {QUANTITY_SIZE, 1024, "1 KiB"},           {QUANTITY_SIZE, 1.5 * 0x1p40, "1.5 TiB"},
+        {QUANTITY_TIME, 0.0123, "12.3 ms"},       {QUANTITY_TIME, 3600, "3600 s"},
+        {QUANTITY_TIME, 2e-7, "0.2 us"},          {QUANTITY_SPEED, 123456, "123456 samples/s"},
+    };
+    char text[QUANTITY_TEXT_BYTES];
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        quantity_short(cases[k].kind, cases[k].value, text);
+        assert_string_equal(text, cases[k].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +189,7 @@ int main(void)
         cmocka_unit_test(a_long_text_leaves_room_for_the_remedy),
         cmocka_unit_test(a_point_stays_a_point_in_a_locale_with_commas),
         cmocka_unit_test(what_is_written_reads_back_the_same),
+        cmocka_unit_test(a_short_text_has_few_digits_and_the_largest_unit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
