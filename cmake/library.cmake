@@ -6,9 +6,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(public_headers
-    base/api.h base/err.h base/mem.h network/network.h job/job.h problem/problem.h plan/plan.h plan/plan_set.h
+    base/api.h base/err.h base/mem.h network/network.h network/route.h network/generate.h job/job.h problem/problem.h plan/plan.h plan/plan_set.h
     cost/cost.h cost/sensitivity.h place/place.h adapt/adapt.h adapt/history.h
-    adapt/trace.h meter/meter.h formats/network_json.h
+    adapt/trace.h meter/meter.h formats/network_json.h formats/topology.h formats/network_csv.h formats/iperf.h
     formats/plan_json.h formats/problem_json.h formats/quantity.h)
 
 # These rooms, and all that they include.
@@ -58,6 +58,16 @@ foreach(header IN LISTS public_headers)
     list(APPEND made_headers ${made})
 endforeach()
 add_custom_target(public_headers ALL DEPENDS ${made_headers})
+
+# A test builds the examples against the installed library. Here they are known to clang-tidy.
+file(GLOB examples CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/examples/library/*.c)
+foreach(example IN LISTS examples)
+    get_filename_component(stem ${example} NAME_WE)
+    add_executable(example_${stem} EXCLUDE_FROM_ALL ${example})
+    target_include_directories(example_${stem} PRIVATE ${CMAKE_BINARY_DIR}/include)
+    target_link_libraries(example_${stem} PRIVATE libedgeps)
+    add_dependencies(example_${stem} public_headers)
+endforeach()
 
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 configure_file(packaging/edgeps.pc.in edgeps.pc @ONLY)

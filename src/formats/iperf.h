@@ -3,10 +3,13 @@
 #ifndef EDGEPS_FORMATS_IPERF_H
 #define EDGEPS_FORMATS_IPERF_H
 
+#include "base/api.h"
 #include "formats/topology.h"
 #include "network/network.h"
 
 #include <stdbool.h>
+
+EDGEPS_API_BEGIN
 
 /* Whether the folder holds a *.json. */
 bool network_iperf_in(const char *folder);
@@ -17,5 +20,7 @@ bool network_iperf_in(const char *folder);
  * the report with topology_report_free. */
 edgeps_err network_iperf_load(const char *folder, const topology_options *options,
                               edgeps_diag *diag, network **out, topology_report *report);
+
+EDGEPS_API_END
 
 #endif

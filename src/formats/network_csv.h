@@ -3,10 +3,13 @@
 #ifndef EDGEPS_FORMATS_NETWORK_CSV_H
 #define EDGEPS_FORMATS_NETWORK_CSV_H
 
+#include "base/api.h"
 #include "formats/topology.h"
 #include "network/network.h"
 
 #include <stdbool.h>
+
+EDGEPS_API_BEGIN
 
 /* Whether the folder holds a matrix: rates.csv or latency.csv. */
 bool network_csv_in(const char *folder);
@@ -20,5 +23,7 @@ edgeps_err network_csv_load(const char *folder, const topology_options *options,
 /* Writes all three, so that they read back the same nodes, rates and latencies; makes the folder
  * when it is not there. Sites and the scenario have no place in tables. EDGEPS_IO. */
 edgeps_err network_csv_save(const network *net, const char *folder, edgeps_diag *diag);
+
+EDGEPS_API_END
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef EDGEPS_FORMATS_TOPOLOGY_H
 #define EDGEPS_FORMATS_TOPOLOGY_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "network/network.h"
 #include "network/route.h"
@@ -15,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 #define TOPOLOGY_MAX_NODES NETWORK_MAX_NODES
 #define TOPOLOGY_MAX_EDGES 10000000
@@ -130,5 +133,7 @@ edgeps_err topology_report_add(topology_report *report, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 void topology_report_free(topology_report *report);
+
+EDGEPS_API_END
 
 #endif

@@ -16,11 +16,14 @@
 #ifndef EDGEPS_NETWORK_GENERATE_H
 #define EDGEPS_NETWORK_GENERATE_H
 
+#include "base/api.h"
 #include "base/err.h"
 #include "network/network.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 #define GENERATE_MAX_SPREAD 1e6
 #define GENERATE_MAX_EVENTS 10000000
@@ -57,5 +60,7 @@ generate_options generate_defaults(generate_kind kind, size_t nodes, uint64_t se
 /* EDGEPS_USAGE names the option that is out of range, EDGEPS_FORMAT a count of nodes that no
  * network has. The caller frees the network. */
 edgeps_err generate_network(const generate_options *o, edgeps_diag *diag, network **out);
+
+EDGEPS_API_END
 
 #endif

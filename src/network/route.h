@@ -10,10 +10,13 @@
 #ifndef EDGEPS_NETWORK_ROUTE_H
 #define EDGEPS_NETWORK_ROUTE_H
 
+#include "base/api.h"
 #include "base/err.h"
 
 #include <stddef.h>
 #include <stdint.h>
+
+EDGEPS_API_BEGIN
 
 typedef enum route_metric { ROUTE_LATENCY, ROUTE_HOPS } route_metric;
 
@@ -43,5 +46,7 @@ void route_from(route_graph *graph, size_t source, double *latency_s, double *by
 /* Numbers the strongly connected components: component[v] for every node, below `*count`. Two nodes
  * have the same number where each has a route to the other. EDGEPS_NOMEM. O(nodes + links). */
 edgeps_err route_components(const route_graph *graph, uint32_t *component, size_t *count);
+
+EDGEPS_API_END
 
 #endif

@@ -53,9 +53,12 @@ cd "$work"
 example=$source/examples/library/plan_network.c
 # shellcheck disable=SC2046
 "$CC" -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags edgeps) "$example" -o shared $(pkg-config --libs edgeps)
-# shellcheck disable=SC2046
-"$CC" -std=c11 $(pkg-config --cflags edgeps) "$example" -o static \
-    -Wl,-Bstatic -L"$prefix/lib" -ledgeps -Wl,-Bdynamic $(pkg-config --static --libs-only-l edgeps | sed 's/-ledgeps//')
+link_static() {
+    # shellcheck disable=SC2046
+    "$CC" -std=c11 $(pkg-config --cflags edgeps) "$1" -o "$2" -Wl,-Bstatic -L"$prefix/lib" -ledgeps \
+        -Wl,-Bdynamic $(pkg-config --static --libs-only-l edgeps | sed 's/-ledgeps//')
+}
+link_static "$example" static
 ldd static | grep -q libedgeps && fail "static needs the shared library"
 ./shared "$network" >shared.txt 2>progress.txt
 ./static "$network" >static.txt 2>/dev/null
@@ -71,6 +74,26 @@ echo "a C program through find_package"
 cmake -S "$source/examples/library" -B cmake-c -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 || fail "$(cat cmake.log)"
 cmake --build cmake-c >cmake.log 2>&1 || fail "$(cat cmake.log)"
 cmake-c/plan_network "$network" 2>/dev/null | cmp - shared.txt
+
+echo "it reads a topology and writes the network and the plan that the command writes"
+topology=$source/tests/fuzz/graphml/zoo.graphml
+cmake-c/place_topology "$topology" net.json plan.json 2>filled.txt
+link_static "$source/examples/library/place_topology.c" static-topology
+./static-topology "$topology" net-static.json plan-static.json 2>/dev/null
+cmp net.json net-static.json
+cmp plan.json plan-static.json
+"$prefix/bin/edgeps" topo import "$topology" --default-rate "1 Gbit/s" --cable-factor 1.5 --free "64 MiB" \
+    --drop-disconnected --out net-command.json 2>filled-command.txt
+cmp net.json net-command.json
+cmp filled.txt filled-command.txt
+grep -q 'Island: left out' filled.txt || fail "the report lacks a line"
+"$prefix/bin/edgeps" plan net.json --max-locals 2 --json >plan-command.json
+# The command also says how it came to the plan.
+roles() { sed -n '/"global"/,/"need_bytes"/p' "$1"; }
+[ "$(roles plan.json | wc -l)" -gt 5 ] || fail "$(cat plan.json)"
+[ "$(roles plan.json)" = "$(roles plan-command.json)" ] || fail "$(cat plan.json plan-command.json)"
+cmake-c/place_topology "$network" net.json plan.json 2>refused.txt && fail "a network file is no topology"
+[ "$(wc -l <refused.txt)" -eq 1 ] || fail "$(cat refused.txt)"
 
 echo "a C++ program"
 # shellcheck disable=SC2046
