@@ -4,6 +4,7 @@
 #define EDGEPS_COVER_COVER_INT_H
 
 #include "cover/cover.h"
+#include "cover/question.h"
 
 #include <Clp_C_Interface.h>
 
@@ -36,8 +37,6 @@ void cover_lp_end(cover_lp *g);
 edgeps_err cover_lp_solve(const cover_lp *g, double sense, Clp_Simplex **out);
 
 /* ---- workers to whole servers under capacity ---- */
-
-#define COVER_NOBODY UINT32_MAX
 
 /* An instance with sizes 0 and 1, seen from its workers. It borrows the instance. */
 typedef struct cover_assign {
