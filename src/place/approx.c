@@ -11,10 +11,9 @@
 #define POLISHED_GLOBALS 3 /* of how many candidates the plan is polished on the way */
 #define POLISH_US 50000
 #define POLISH_WITHIN 1.25 /* ... when it is no slower than this times the best */
-#define CONFIRMED 5        /* candidates whose bound CLP raises at the end */
-#define SMALL_NODES 20     /* nodes; with fewer, CLP has decided already */
-#define PLAY_US 2000000    /* about the time for playing rounds, by a count ... */
-#define LP_US 4000000      /* ... and for LPs: later candidates keep their first bounds */
+#define SMALL_NODES 20
+#define PLAY_US 2000000 /* about the time for playing rounds, by a count ... */
+#define LP_US 4000000   /* ... and for LPs: later candidates keep their first bounds */
 #define LP_US_PER_PAIR 1.0
 
 typedef struct approx {
@@ -22,6 +21,7 @@ typedef struct approx {
     const place_options *options;
     place_watch *watch;
     place_times times;
+    place_refuter *refuter;
     place_match match;
     place_best best; /* of all candidates */
     place_best here; /* of the present one */
@@ -35,6 +35,7 @@ typedef struct approx {
 
 static void approx_free(approx *a)
 {
+    place_refuter_free(a->refuter);
     place_times_free(&a->times);
     place_match_free(&a->match);
     place_best_free(&a->best);
@@ -48,6 +49,8 @@ static edgeps_err approx_make(const place_ground *gr, const place_options *optio
 {
     approx a = {.gr = gr, .options = options, .watch = w};
     edgeps_err err = place_times_make(gr, &a.times);
+    if (!err)
+        err = place_refuter_make(gr, &a.refuter);
     if (!err)
         err = place_match_make(gr, &a.match);
     if (!err)
@@ -135,7 +138,7 @@ static bool open_for_stuck(approx *a, const place_view *v)
 
 /* Closes every server that the plan is faster without. Polishing does the same more slowly, which
  * is why large problems leave it to that. */
-static edgeps_err drop_redundant(approx *a, const place_view *v)
+static edgeps_err drop_redundant(approx *a, place_view *v)
 {
     for (size_t j = 0; j < a->gr->count && count_open(a) > 1; j++) {
         bool settled;
@@ -143,7 +146,7 @@ static edgeps_err drop_redundant(approx *a, const place_view *v)
         if (!a->open[j])
             continue;
         a->open[j] = false;
-        edgeps_err err = place_settle(&a->times, v, a->open, &a->match, &a->trial, &settled);
+        edgeps_err err = place_settle(v, a->open, &a->match, &a->trial, &settled);
         if (!err && settled)
             err = offer(a, &a->trial);
         if (err)
@@ -154,11 +157,11 @@ static edgeps_err drop_redundant(approx *a, const place_view *v)
 }
 
 /* Makes a plan of the open servers, with more of them where these cannot hold all workers. */
-static edgeps_err settle_open(approx *a, const place_view *v)
+static edgeps_err settle_open(approx *a, place_view *v)
 {
     bool settled = false;
     for (;;) {
-        edgeps_err err = place_settle(&a->times, v, a->open, &a->match, &a->trial, &settled);
+        edgeps_err err = place_settle(v, a->open, &a->match, &a->trial, &settled);
         if (err)
             return err;
         if (settled || count_open(a) >= (size_t)v->most_locals || !open_for_stuck(a, v))
@@ -168,10 +171,12 @@ static edgeps_err settle_open(approx *a, const place_view *v)
     return err || !settled || a->gr->count > SMALL_NODES ? err : drop_redundant(a, v);
 }
 
-static edgeps_err round_by_front(approx *a, const place_view *v, const place_threshold *th)
+static edgeps_err round_by_front(approx *a, place_view *v, const place_threshold *th)
 {
     place_front front;
-    edgeps_err err = place_front_run(a->gr, v->chain, th->r_s, (size_t)th->locals, &front);
+    edgeps_err err = place_view_all_rows(v);
+    if (!err)
+        err = place_front_run(a->gr, v->chain, th->r_s, (size_t)th->locals, &front);
     if (err)
         return err;
     memset(a->open, 0, a->gr->count * sizeof *a->open);
@@ -182,7 +187,7 @@ static edgeps_err round_by_front(approx *a, const place_view *v, const place_thr
     return settle_open(a, v);
 }
 
-static edgeps_err round_by_share(approx *a, const place_view *v, const place_threshold *th)
+static edgeps_err round_by_share(approx *a, place_view *v, const place_threshold *th)
 {
     memset(a->open, 0, a->gr->count * sizeof *a->open);
     open_by_share(a, v, th->open, (size_t)th->locals);
@@ -208,14 +213,16 @@ static edgeps_err polish_here(approx *a)
     return err ? err : offer(a, &a->here.plan);
 }
 
-static edgeps_err solve_view(approx *a, const place_view *v, place_candidate *c)
+static edgeps_err solve_view(approx *a, place_view *v, place_candidate *c)
 {
     place_threshold th;
     place_hunt limits = {.upper_s = a->best.round_s};
-    edgeps_err err = place_threshold_search(&a->times, v, &limits, &th);
+    size_t before = place_refuter_lps(a->refuter);
+    edgeps_err err = place_threshold_search(a->refuter, v, &limits, &th);
     if (err)
         return err;
-    a->lp_us += LP_US_PER_PAIR * (double)(th.lp_count * a->gr->count * a->gr->count);
+    a->lp_us += LP_US_PER_PAIR *
+                (double)((place_refuter_lps(a->refuter) - before) * a->gr->count * a->gr->count);
     c->bound_s = fmax(c->bound_s, th.bound_s);
     a->here.round_s = INFINITY;
     a->settled = false;
@@ -243,44 +250,6 @@ static edgeps_err solve_global(approx *a, place_candidate *c)
     return err;
 }
 
-/* Raises the bound of one candidate as far as CLP can. */
-static edgeps_err confirm(approx *a, place_candidate *c)
-{
-    place_view view;
-    place_threshold th;
-    place_hunt limits = {.lower_s = c->bound_s, .upper_s = a->best.round_s, .exact = true};
-    edgeps_err err = place_view_make(&a->times, c->global, &view);
-    if (err)
-        return err;
-    err = place_threshold_search(&a->times, &view, &limits, &th);
-    if (!err) {
-        c->bound_s = fmax(c->bound_s, th.bound_s);
-        mem_free(th.open);
-    }
-    place_view_free(&view);
-    return err;
-}
-
-/* The least bound is the answer's: the weights' slack is worth removing for the few candidates
- * that hold it down. */
-static edgeps_err confirm_least(approx *a, place_candidate *list, size_t solved)
-{
-    edgeps_err err = EDGEPS_OK;
-    size_t last = solved;
-    for (size_t round = 0; !err && round < CONFIRMED && solved > 0; round++) {
-        size_t least = 0;
-        for (size_t c = 1; c < solved; c++)
-            if (list[c].bound_s < list[least].bound_s)
-                least = c;
-        if (least == last || list[least].bound_s >= a->best.round_s ||
-            !place_watch_go_on(a->watch, 1))
-            break;
-        last = least;
-        err = confirm(a, &list[least]);
-    }
-    return err;
-}
-
 /* The best plan and all plans not yet excluded take at least this long. */
 static double least_bound_s(const approx *a, const place_candidate *list, size_t count)
 {
@@ -297,15 +266,13 @@ static edgeps_err visit_candidates(approx *a, place_result *r)
     edgeps_err err = place_candidates(&a->times, &list, &count);
     if (err)
         return err;
-    err = place_raise_bounds(&a->times, a->watch, list, count);
+    err = place_raise_bounds(a->refuter, &a->times, a->watch, a->best.round_s, list, count);
     for (; !err && c < count && list[c].bound_s < a->best.round_s && a->lp_us < LP_US; c++) {
         a->watch->now.bound_s = least_bound_s(a, list, count);
         if (!place_watch_go_on(a->watch, (double)c / (double)count))
             break;
         err = solve_global(a, &list[c]);
     }
-    if (!err && a->gr->count > SMALL_NODES)
-        err = confirm_least(a, list, c);
     r->globals_solved = c;
     r->globals_pruned = a->gr->count - c;
     r->lower_bound_s = least_bound_s(a, list, count);

@@ -67,7 +67,6 @@ static void attach(brute *b, size_t worker, size_t server)
 static bool promising(const brute *b, size_t worker, size_t server)
 {
     const place_view *v = b->view;
-    size_t n = b->gr->count;
     double best_s = b->best.round_s;
     if (b->locals > v->most_locals)
         return false;
@@ -75,8 +74,8 @@ static bool promising(const brute *b, size_t worker, size_t server)
         (b->children[v->global] > 0 &&
          b->children[v->global] > place_room(b->gr, v->global, b->locals, v->global)))
         return false;
-    return v->chain[server * n + worker] < best_s && v->fan[b->locals] < best_s &&
-           v->load[server * (n + 1) + (size_t)b->remote[server]] < best_s;
+    return v->chain[server][worker] < best_s && v->fan[b->locals].round_s < best_s &&
+           v->load[server][b->remote[server]] < best_s;
 }
 
 static edgeps_err enumerate(brute *b, place_watch *w)
@@ -99,8 +98,7 @@ static edgeps_err enumerate(brute *b, place_watch *w)
         attach(b, worker, server);
         if (++b->steps % STEPS_PER_LOOK == 0 && !place_watch_go_on(w, 0))
             return EDGEPS_OK;
-        if (b->view->chain[server * gr->count + worker] == INFINITY ||
-            !promising(b, worker, server))
+        if (b->view->chain[server][worker] == INFINITY || !promising(b, worker, server))
             continue;
         if (depth + 1 < gr->worker_count) {
             b->choice[++depth] = PLAN_NONE;
@@ -125,7 +123,9 @@ static edgeps_err visit_candidates(brute *b, const place_times *t, place_watch *
         if (err)
             break;
         b->view = &view;
-        err = enumerate(b, w);
+        err = place_view_all_rows(&view);
+        if (!err)
+            err = enumerate(b, w);
         b->view = NULL;
         place_view_free(&view);
     }

@@ -7,13 +7,14 @@
 #include <string.h>
 
 #define CHOICE_US 3000000 /* about the time for all plans, by a count */
-#define LP_US_PER_PAIR 1.0
+#define LP_US_PER_PAIR 0.1
 #define PLAY_US 20000 /* rounds that take longer to play are judged by their bound */
 
 static void choice_free(place_choice *c)
 {
     if (c->viewed)
         place_view_free(&c->view);
+    place_refuter_free(c->refuter);
     place_times_free(&c->times);
     place_match_free(&c->match);
     plan_free(&c->trial);
@@ -148,10 +149,13 @@ edgeps_err place_choice_threshold(place_choice *c, size_t global, place_threshol
     double pairs = (double)c->gr->count * (double)c->gr->worker_count;
     place_hunt limits = {.upper_s = c->best_s};
     edgeps_err err = place_choice_view(c, global);
+    if (!err && !c->refuter)
+        err = place_refuter_make(c->gr, &c->refuter);
+    size_t before = err ? 0 : place_refuter_lps(c->refuter);
     if (!err)
-        err = place_threshold_search(&c->times, &c->view, &limits, out);
+        err = place_threshold_search(c->refuter, &c->view, &limits, out);
     if (!err)
-        c->work_us += LP_US_PER_PAIR * pairs * (double)out->lp_count;
+        c->work_us += LP_US_PER_PAIR * pairs * (double)(place_refuter_lps(c->refuter) - before);
     return err;
 }
 
@@ -166,7 +170,7 @@ edgeps_err place_choice_try(place_choice *c, size_t global, bool *open, double *
         return err;
     trim(c, global, open);
     do {
-        err = place_settle(&c->times, &c->view, open, &c->match, &c->trial, &settled);
+        err = place_settle(&c->view, open, &c->match, &c->trial, &settled);
         c->work_us += (double)c->gr->count * (double)(c->gr->fan[global]) / 10;
     } while (!err && !settled && place_choice_relieve(c, global, open));
     return err || !settled ? err : place_choice_offer(c, round_s);

@@ -1,7 +1,7 @@
 /* The optimum with a proof, anytime. Every candidate for the global server has a bound; the one
  * with the least is always the next to be worked on, by the next of four steps: the threshold
- * search with the covering LP alone, the same with whole servers, the split of a store-and-forward
- * round at its barrier, and branch and bound on the evaluator. The least bound of all candidates is
+ * search with the covering LP alone, the same with whole servers, that of the round in halves, and
+ * branch and bound on the evaluator. The least bound of all candidates is
  * a bound for every plan at any moment. docs/algorithms/exact.md has the proofs. */
 #include "place/exact_int.h"
 
@@ -13,18 +13,18 @@
 #define ROUNDING 5e-10 /* relative, of the evaluator's sums */
 #define FIRST_POLISH_US 200000
 #define POLISH_US 20000
-#define POLISH_WITHIN 1.1 /* plans that are no slower than this times the best */
-#define BARRIER_PRECISION 0.002
+#define POLISH_WITHIN 1.1   /* plans that are no slower than this times the best */
 #define MOST_TWIN_NODES 300 /* looked for in smaller problems only */
 #define LAST_STEP 0.01 /* of the gap: a branch and bound that closes no more goes all the way */
 
-typedef enum step { STEP_LP, STEP_WHOLE, STEP_BARRIER, STEP_BRANCH } step;
+typedef enum step { STEP_LP, STEP_WHOLE, STEP_HALVES, STEP_BRANCH } step;
 
 typedef struct exact {
     const place_ground *gr;
     const place_options *options;
     place_watch *watch;
     place_times times;
+    place_refuter *refuter;
     place_match match;
     place_best best;
     plan trial;
@@ -38,6 +38,7 @@ typedef struct exact {
 
 static void exact_free(exact *e)
 {
+    place_refuter_free(e->refuter);
     place_times_free(&e->times);
     place_match_free(&e->match);
     place_best_free(&e->best);
@@ -53,6 +54,8 @@ static edgeps_err exact_make(const place_ground *gr, const place_options *option
 {
     exact e = {.gr = gr, .options = options, .watch = w};
     edgeps_err err = place_times_make(gr, &e.times);
+    if (!err)
+        err = place_refuter_make(gr, &e.refuter);
     if (!err)
         err = place_match_make(gr, &e.match);
     if (!err)
@@ -99,11 +102,11 @@ static bool go_on(exact *e)
 }
 
 /* Makes the open servers a plan, polished a little. */
-static edgeps_err offer_open(exact *e, const place_view *v)
+static edgeps_err offer_open(exact *e, place_view *v)
 {
     bool settled;
     double round_s;
-    edgeps_err err = place_settle(&e->times, v, e->open, &e->match, &e->trial, &settled);
+    edgeps_err err = place_settle(v, e->open, &e->match, &e->trial, &settled);
     if (!err && settled)
         err = place_best_offer(&e->best, &e->trial, &round_s);
     if (err || !settled || e->options->no_polish || !(round_s < e->best.round_s * POLISH_WITHIN))
@@ -114,50 +117,49 @@ static edgeps_err offer_open(exact *e, const place_view *v)
     return err ? err : place_best_offer(&e->best, &e->trial, &round_s);
 }
 
-static edgeps_err search_thresholds(exact *e, const place_view *v, bool whole, place_candidate *c)
+static edgeps_err search_thresholds(exact *e, place_view *v, bool whole, place_candidate *c)
 {
     place_whole found = {.open = e->open};
     place_hunt limits = {.lower_s = c->bound_s, .upper_s = target_s(e), .exact = whole};
-    edgeps_err err = place_whole_search(&e->times, v, &limits, e->watch, &found);
+    edgeps_err err = place_whole_search(v, &limits, e->watch, &found);
     if (err)
         return err;
     c->bound_s = fmax(c->bound_s, found.bound_s);
     if (found.settled)
-        e->next[c->global] = STEP_BARRIER;
+        e->next[c->global] = STEP_HALVES;
     return found.found ? offer_open(e, v) : EDGEPS_OK;
 }
 
-static edgeps_err search_lp(exact *e, const place_view *v, place_candidate *c)
+static edgeps_err search_lp(exact *e, place_view *v, place_candidate *c)
 {
     return search_thresholds(e, v, false, c);
 }
 
-static edgeps_err search_whole(exact *e, const place_view *v, place_candidate *c)
+static edgeps_err search_whole(exact *e, place_view *v, place_candidate *c)
 {
     return search_thresholds(e, v, true, c);
 }
 
-static edgeps_err search_barrier(exact *e, const place_view *v, place_candidate *c)
+static edgeps_err search_halves(exact *e, place_view *v, place_candidate *c)
 {
-    place_whole found;
+    place_threshold found;
     place_hunt limits = {.lower_s = c->bound_s, .upper_s = target_s(e)};
-    if (e->times.first_wire < e->times.all_wire)
-        return EDGEPS_OK;
-    edgeps_err err =
-        place_barrier_search(&e->times, v, &limits, BARRIER_PRECISION, e->watch, &found);
-    if (!err)
-        c->bound_s = fmax(c->bound_s, found.bound_s);
-    return err;
+    edgeps_err err = place_threshold_search(e->refuter, v, &limits, &found);
+    if (err)
+        return err;
+    c->bound_s = fmax(c->bound_s, found.bound_s);
+    mem_free(found.open);
+    return EDGEPS_OK;
 }
 
 /* Goes a part of the way to the target, so that the bound rises before the search is done; all of
  * it when little is left. */
-static edgeps_err search_branches(exact *e, const place_view *v, place_candidate *c)
+static edgeps_err search_branches(exact *e, place_view *v, place_candidate *c)
 {
     double target = target_s(e), cutoff = c->bound_s + (target - c->bound_s) / 8;
     if (target - cutoff < LAST_STEP * target)
         cutoff = target;
-    edgeps_err err = place_branch(&e->times, v, e->twin, cutoff, &e->best, e->watch);
+    edgeps_err err = place_branch(v, e->twin, cutoff, &e->best, e->watch);
     if (!err && !e->watch->stopped)
         c->bound_s = fmax(c->bound_s, fmin(cutoff, e->best.round_s));
     return err;
@@ -165,10 +167,10 @@ static edgeps_err search_branches(exact *e, const place_view *v, place_candidate
 
 static edgeps_err advance(exact *e, place_candidate *c)
 {
-    static edgeps_err (*const steps[])(exact *, const place_view *,
+    static edgeps_err (*const steps[])(exact *, place_view *,
                                        place_candidate *) = {[STEP_LP] = search_lp,
                                                              [STEP_WHOLE] = search_whole,
-                                                             [STEP_BARRIER] = search_barrier,
+                                                             [STEP_HALVES] = search_halves,
                                                              [STEP_BRANCH] = search_branches};
     place_view view;
     step now = e->next[c->global];
@@ -195,13 +197,14 @@ static void drop_twins(exact *e)
 static edgeps_err search_candidates(exact *e, place_result *r)
 {
     drop_twins(e);
-    edgeps_err err = place_raise_bounds(&e->times, e->watch, e->list, e->count);
+    edgeps_err err =
+        place_raise_bounds(e->refuter, &e->times, e->watch, target_s(e), e->list, e->count);
     while (!err && e->count > 0) {
         place_candidate *least = e->list;
         for (size_t c = 1; c < e->count; c++)
             if (e->list[c].bound_s < least->bound_s)
                 least = &e->list[c];
-        e->settled |= e->next[least->global] >= STEP_BARRIER;
+        e->settled |= e->next[least->global] >= STEP_HALVES;
         if (!go_on(e) || least->bound_s >= target_s(e))
             break;
         err = advance(e, least);

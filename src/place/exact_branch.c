@@ -67,7 +67,7 @@ static void order_workers(branch *b, timed *list)
     for (size_t w = 0; w < gr->worker_count; w++) {
         double least_s = INFINITY;
         for (size_t j = 0; j < b->n; j++)
-            least_s = fmin(least_s, b->v->chain[j * b->n + gr->workers[w]]);
+            least_s = fmin(least_s, b->v->chain[j][gr->workers[w]]);
         list[w] = (timed){least_s, gr->workers[w]};
     }
     qsort(list, gr->worker_count, sizeof *list, slowest_first);
@@ -80,7 +80,7 @@ static void list_options(branch *b, timed *list)
     for (size_t d = 0; d < b->t->gr->worker_count; d++) {
         size_t count = 0;
         for (size_t j = 0; j < b->n; j++) {
-            double chain_s = b->v->chain[j * b->n + b->order[d]];
+            double chain_s = b->v->chain[j][b->order[d]];
             if (chain_s < b->cutoff_s)
                 list[count++] = (timed){chain_s, (uint32_t)j};
         }
@@ -91,11 +91,10 @@ static void list_options(branch *b, timed *list)
     }
 }
 
-static edgeps_err branch_make(const place_times *t, const place_view *v, double cutoff_s,
-                              branch *out)
+static edgeps_err branch_make(const place_view *v, double cutoff_s, branch *out)
 {
-    size_t n = t->gr->count, workers = t->gr->worker_count;
-    branch b = {.t = t, .v = v, .cutoff_s = cutoff_s, .n = n};
+    size_t n = v->t->gr->count, workers = v->t->gr->worker_count;
+    branch b = {.t = v->t, .v = v, .cutoff_s = cutoff_s, .n = n};
     edgeps_err err = plan_make(n, &b.trial);
     timed *list = mem_alloc(n, sizeof *list);
     b.children = mem_alloc(n, sizeof *b.children);
@@ -139,8 +138,8 @@ static bool has_place(const branch *b, size_t worker, size_t server)
     const place_view *v = b->v;
     int32_t locals = b->locals + (b->children[server] == 0);
     size_t remote = (size_t)b->remote[server] + (worker != server);
-    if (locals > v->most_locals || !(v->fan[locals] < b->cutoff_s) ||
-        !(v->load[server * (b->n + 1) + remote] < b->cutoff_s) ||
+    if (locals > v->most_locals || !(v->fan[locals].round_s < b->cutoff_s) ||
+        !(v->load[server][remote] < b->cutoff_s) ||
         b->children[server] >= place_room(b->t->gr, v->global, locals, server))
         return false;
     int32_t at_global = b->children[v->global];
@@ -233,11 +232,13 @@ static edgeps_err search(branch *b, place_watch *w)
     }
 }
 
-edgeps_err place_branch(const place_times *t, const place_view *v, const uint32_t *twin,
-                        double cutoff_s, place_best *best, place_watch *w)
+edgeps_err place_branch(place_view *v, const uint32_t *twin, double cutoff_s, place_best *best,
+                        place_watch *w)
 {
     branch b;
-    edgeps_err err = branch_make(t, v, cutoff_s, &b);
+    edgeps_err err = place_view_all_rows(v);
+    if (!err)
+        err = branch_make(v, cutoff_s, &b);
     if (err)
         return err;
     b.twin = twin;

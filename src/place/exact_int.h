@@ -6,28 +6,6 @@
 #include "cover/cover.h"
 #include "place/place_int.h"
 
-/* One side of a store-and-forward round: until the global server has the sum, or from then on. */
-typedef struct place_side {
-    double *chain;  /* [server * count + worker]: no less, if the server takes the worker */
-    double *load;   /* [server * (count + 1) + m]: with m workers of other nodes */
-    double *fan;    /* [k]: with k local servers */
-    double least_s; /* in every plan */
-} place_side;
-
-typedef struct place_sides {
-    size_t count;
-    int32_t most_locals;
-    place_side push, pull;
-} place_sides;
-
-/* For jobs of one chunk. place_sides_free releases it. */
-edgeps_err place_sides_make(const place_times *t, const place_view *v, place_sides *out);
-void place_sides_free(place_sides *s);
-
-/* Most workers of a server, and most local servers, when this side takes no longer. */
-int32_t place_side_cap(const place_sides *s, const place_side *side, size_t server, double limit_s);
-int32_t place_side_locals(const place_sides *s, const place_side *side, double limit_s);
-
 typedef struct place_whole {
     cover_verdict verdict; /* of the last threshold tried */
     double bound_s;        /* no plan with this global server is faster: proved */
@@ -40,13 +18,8 @@ typedef struct place_whole {
  * refuted already, what is not below upper_s does not matter. Unless limits->exact, thresholds that
  * the LP and its rounding do not decide count as not refuted. When `w` stops it, the bound is as
  * far as it came. */
-edgeps_err place_whole_search(const place_times *t, const place_view *v, const place_hunt *limits,
-                              place_watch *w, place_whole *out);
-
-/* Raises the bound of a store-and-forward round from limits->lower_s by splitting it at the barrier
- * (exact_sides.c), to within `precision` of what the LP proves, relative. */
-edgeps_err place_barrier_search(const place_times *t, const place_view *v, const place_hunt *limits,
-                                double precision, place_watch *w, place_whole *out);
+edgeps_err place_whole_search(place_view *v, const place_hunt *limits, place_watch *w,
+                              place_whole *out);
 
 /* Nodes that can exchange all their roles without any time or constraint changing: per node the
  * first such node. O(count^3) comparisons at worst; `twin` has count entries. */
@@ -55,7 +28,7 @@ void place_twins(const problem *p, uint32_t *twin);
 /* Branch and bound over the parents of all workers of one global server: offers every plan below
  * cutoff_s that it meets to `best`, and afterwards no plan of this global server is faster than the
  * lesser of cutoff_s and best's time, unless `w` stopped it. */
-edgeps_err place_branch(const place_times *t, const place_view *v, const uint32_t *twin,
-                        double cutoff_s, place_best *best, place_watch *w);
+edgeps_err place_branch(place_view *v, const uint32_t *twin, double cutoff_s, place_best *best,
+                        place_watch *w);
 
 #endif

@@ -13,11 +13,8 @@
 #define BISECTIONS 50
 
 typedef struct whole {
-    const place_times *t;
     const place_view *v;
     place_watch *watch;
-    const place_sides *sides; /* NULL: the round as a whole */
-    double push_s, pull_s;    /* limits of the sides */
     cover_server *servers;
     cover_arc *arcs;
 } whole;
@@ -34,11 +31,15 @@ static void whole_free(whole *h)
     mem_free(h->arcs);
 }
 
-static edgeps_err whole_make(const place_times *t, const place_view *v, place_watch *w, whole *out)
+static edgeps_err whole_make(place_view *v, place_watch *w, whole *out)
 {
-    whole h = {.t = t, .v = v, .watch = w};
-    h.servers = mem_alloc(t->gr->count, sizeof *h.servers);
-    h.arcs = mem_alloc(t->gr->count * t->gr->worker_count, sizeof *h.arcs);
+    const place_ground *gr = v->t->gr;
+    whole h = {.v = v, .watch = w};
+    edgeps_err err = place_view_all_rows(v);
+    if (err)
+        return err;
+    h.servers = mem_alloc(gr->count, sizeof *h.servers);
+    h.arcs = mem_alloc(gr->count * gr->worker_count, sizeof *h.arcs);
     if (!h.servers || !h.arcs) {
         whole_free(&h);
         return EDGEPS_NOMEM;
@@ -47,38 +48,21 @@ static edgeps_err whole_make(const place_times *t, const place_view *v, place_wa
     return EDGEPS_OK;
 }
 
-static bool within(const whole *h, size_t server, size_t worker, double r_s)
-{
-    size_t at = server * h->t->gr->count + worker;
-    return h->v->chain[at] <= r_s && (!h->sides || (h->sides->push.chain[at] <= h->push_s &&
-                                                    h->sides->pull.chain[at] <= h->pull_s));
-}
-
-static int32_t cap_within(const whole *h, size_t server, double r_s)
-{
-    int32_t cap = place_view_cap(h->t, h->v, server, r_s);
-    if (!h->sides)
-        return cap;
-    int32_t push = place_side_cap(h->sides, &h->sides->push, server, h->push_s);
-    int32_t pull = place_side_cap(h->sides, &h->sides->pull, server, h->pull_s);
-    push = push < pull ? push : pull;
-    return cap < push ? cap : push;
-}
-
 /* The covering problem within r_s. A worker on the server's own node takes no network: it is of
  * size 0 where the network and not the storage limits the server. */
 static void pose(whole *h, double r_s)
 {
-    const place_ground *gr = h->t->gr;
+    const place_ground *gr = h->v->t->gr;
+    place_limits limits = place_whole_round(r_s);
     size_t at = 0;
     for (size_t j = 0; j < gr->count; j++) {
-        int32_t cap = cap_within(h, j, r_s);
-        bool own_is_free = within(h, j, j, r_s) && cap < place_room(gr, h->v->global, 1, j);
+        int32_t cap = place_view_cap(h->v, &limits, j);
+        bool own_is_free = h->v->chain[j][j] <= r_s && cap < place_room(gr, h->v->global, 1, j);
         cover_server *s = &h->servers[j];
         *s = (cover_server){h->arcs + at, 0, (double)cap - (cap > 0 && own_is_free)};
         for (size_t w = 0; cap > 0 && w < gr->worker_count; w++) {
             size_t i = gr->workers[w];
-            if (within(h, j, i, r_s))
+            if (h->v->chain[j][i] <= r_s)
                 h->arcs[at + s->arc_count++] =
                     (cover_arc){(uint32_t)w, i == j && own_is_free ? 0 : 1};
         }
@@ -96,7 +80,7 @@ static bool go_on(void *context)
 static edgeps_err ask(whole *h, double r_s, int32_t locals, cover_whole_options options,
                       cover_whole *out)
 {
-    const place_ground *gr = h->t->gr;
+    const place_ground *gr = h->v->t->gr;
     cover_instance c = {gr->worker_count, gr->count, h->servers, (double)locals};
     options.go_on = go_on;
     options.context = h->watch;
@@ -117,7 +101,7 @@ static void take(double value, double low_s, double high_s, double *list, size_t
 static edgeps_err list_thresholds(const whole *h, double low_s, double high_s, double **out,
                                   size_t *out_count)
 {
-    const place_ground *gr = h->t->gr;
+    const place_ground *gr = h->v->t->gr;
     size_t count = 0, distinct = 1;
     double *list =
         mem_alloc(2 * gr->count * gr->worker_count + (size_t)h->v->most_locals + 1, sizeof *list);
@@ -128,12 +112,12 @@ static edgeps_err list_thresholds(const whole *h, double low_s, double high_s, d
         if (place_room(gr, h->v->global, 1, j) < 1)
             continue;
         for (size_t w = 0; w < gr->worker_count; w++) {
-            take(h->v->chain[j * gr->count + gr->workers[w]], low_s, high_s, list, &count);
-            take(h->v->load[j * (gr->count + 1) + w + 1], low_s, high_s, list, &count);
+            take(h->v->chain[j][gr->workers[w]], low_s, high_s, list, &count);
+            take(h->v->load[j][w + 1], low_s, high_s, list, &count);
         }
     }
     for (int32_t k = 1; k <= h->v->most_locals; k++)
-        take(h->v->fan[k], low_s, high_s, list, &count);
+        take(h->v->fan[k].round_s, low_s, high_s, list, &count);
     qsort(list, count, sizeof *list, by_value);
     for (size_t l = 1; l < count; l++)
         if (list[l] > list[distinct - 1])
@@ -143,16 +127,22 @@ static edgeps_err list_thresholds(const whole *h, double low_s, double high_s, d
     return EDGEPS_OK;
 }
 
+static int32_t locals_within(const whole *h, double r_s, double turns_s)
+{
+    place_limits limits = place_whole_round(r_s), turns = place_whole_round(turns_s);
+    return place_view_locals(h->v, &limits, &turns);
+}
+
 /* Between r_s and next_s only the turns at the global server change what is allowed: the least time
  * at which they allow `locals`. */
 static double turns_allow_s(const whole *h, double r_s, double next_s, int32_t locals)
 {
     double low_s = r_s, high_s = next_s;
-    if (next_s == INFINITY || place_view_locals(h->t, h->v, r_s, r_s) >= locals)
+    if (next_s == INFINITY || locals_within(h, r_s, r_s) >= locals)
         return r_s;
     for (int b = 0; b < BISECTIONS; b++) {
         double middle_s = low_s + (high_s - low_s) / 2;
-        if (place_view_locals(h->t, h->v, r_s, middle_s) >= locals)
+        if (locals_within(h, r_s, middle_s) >= locals)
             high_s = middle_s;
         else
             low_s = middle_s;
@@ -167,7 +157,7 @@ static edgeps_err try_threshold(whole *h, double r_s, double next_s, bool whole_
 {
     cover_whole answer;
     cover_whole_options options = {.fractional = !whole_servers};
-    int32_t locals = place_view_locals(h->t, h->v, r_s, next_s);
+    int32_t locals = locals_within(h, r_s, next_s);
     out->verdict = COVER_NO;
     if (locals < 1)
         return EDGEPS_OK;
@@ -177,7 +167,7 @@ static edgeps_err try_threshold(whole *h, double r_s, double next_s, bool whole_
     out->verdict = answer.verdict;
     out->found |= answer.verdict == COVER_YES;
     if (answer.verdict == COVER_YES)
-        memcpy(out->open, answer.open, h->t->gr->count * sizeof *out->open);
+        memcpy(out->open, answer.open, h->v->t->gr->count * sizeof *out->open);
     cover_whole_free(&answer);
     return EDGEPS_OK;
 }
@@ -188,8 +178,8 @@ static edgeps_err raise_by_turns(whole *h, double r_s, double next_s, double *bo
 {
     cover_whole answer;
     cover_whole_options few = {.least = true, .fractional = true};
-    int32_t locals = place_view_locals(h->t, h->v, r_s, next_s);
-    if (place_view_locals(h->t, h->v, r_s, r_s) >= locals)
+    int32_t locals = locals_within(h, r_s, next_s);
+    if (locals_within(h, r_s, r_s) >= locals)
         return EDGEPS_OK;
     edgeps_err err = ask(h, r_s, locals, few, &answer);
     if (err)
@@ -226,8 +216,8 @@ static edgeps_err search(whole *h, const double *list, size_t count, const place
     return raise_by_turns(h, list[low], next_s, &out->bound_s);
 }
 
-edgeps_err place_whole_search(const place_times *t, const place_view *v, const place_hunt *limits,
-                              place_watch *w, place_whole *out)
+edgeps_err place_whole_search(place_view *v, const place_hunt *limits, place_watch *w,
+                              place_whole *out)
 {
     whole h = {0};
     double *list = NULL;
@@ -235,84 +225,12 @@ edgeps_err place_whole_search(const place_times *t, const place_view *v, const p
     out->found = false;
     out->settled = true;
     out->bound_s = limits->lower_s;
-    edgeps_err err = whole_make(t, v, w, &h);
+    edgeps_err err = whole_make(v, w, &h);
     if (!err)
         err = list_thresholds(&h, limits->lower_s, limits->upper_s, &list, &count);
     if (!err)
         err = search(&h, list, count, limits, out);
     mem_free(list);
-    whole_free(&h);
-    return err;
-}
-
-/* ---- store-and-forward: both sides of the barrier ---- */
-
-/* Is every round within r_s refuted whose barrier lies between the two? */
-static edgeps_err refute_range(whole *h, double r_s, double from_s, double to_s, bool *refuted)
-{
-    cover_whole answer;
-    int32_t locals = place_view_locals(h->t, h->v, r_s, r_s);
-    h->push_s = to_s;
-    h->pull_s = r_s - from_s;
-    int32_t push = place_side_locals(h->sides, &h->sides->push, h->push_s);
-    int32_t pull = place_side_locals(h->sides, &h->sides->pull, h->pull_s);
-    locals = locals < push ? locals : push;
-    locals = locals < pull ? locals : pull;
-    *refuted = true;
-    if (locals < 1)
-        return EDGEPS_OK;
-    edgeps_err err = ask(h, r_s, locals, (cover_whole_options){.fractional = true}, &answer);
-    if (err)
-        return err;
-    *refuted = answer.verdict == COVER_NO;
-    cover_whole_free(&answer);
-    return EDGEPS_OK;
-}
-
-/* All barriers that a round of r_s can have, in ranges that are halved where they are not refuted;
- * gives up on one that is narrower than the precision. */
-static edgeps_err refute_round(whole *h, double r_s, double width_s, bool *refuted)
-{
-    double from_s = h->sides->push.least_s, end_s = r_s - h->sides->pull.least_s;
-    double step_s = end_s - from_s;
-    *refuted = true;
-    while (from_s <= end_s && !h->watch->stopped) {
-        double to_s = fmin(from_s + step_s, end_s);
-        edgeps_err err = refute_range(h, r_s, from_s, to_s, refuted);
-        if (err)
-            return err;
-        if (!*refuted && to_s - from_s <= width_s)
-            return EDGEPS_OK;
-        if (*refuted && to_s >= end_s)
-            return EDGEPS_OK;
-        if (*refuted)
-            from_s = to_s;
-        step_s = *refuted ? 2 * step_s : (to_s - from_s) / 2;
-    }
-    *refuted &= !h->watch->stopped;
-    return EDGEPS_OK;
-}
-
-edgeps_err place_barrier_search(const place_times *t, const place_view *v, const place_hunt *limits,
-                                double precision, place_watch *w, place_whole *out)
-{
-    whole h = {0};
-    place_sides sides = {0};
-    double low_s = limits->lower_s, high_s = limits->upper_s;
-    edgeps_err err = whole_make(t, v, w, &h);
-    if (!err)
-        err = place_sides_make(t, v, &sides);
-    h.sides = &sides;
-    out->found = false;
-    while (!err && high_s - low_s > precision * low_s && !w->stopped) {
-        bool refuted;
-        double middle_s = high_s < INFINITY ? low_s + (high_s - low_s) / 2 : 2 * low_s;
-        err = refute_round(&h, middle_s, precision * middle_s, &refuted);
-        if (!err && !w->stopped)
-            *(refuted ? &low_s : &high_s) = middle_s;
-    }
-    out->bound_s = low_s;
-    place_sides_free(&sides);
     whole_free(&h);
     return err;
 }

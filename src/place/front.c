@@ -67,7 +67,7 @@ static void graph_free(graph *g)
     mem_free(g->next);
 }
 
-static edgeps_err graph_make(const place_ground *gr, const double *chain, double r_s, graph *out)
+static edgeps_err graph_make(const place_ground *gr, double *const *chain, double r_s, graph *out)
 {
     graph g = {.gr = gr, .words = (gr->count + 63) / 64};
     size_t size = gr->count * g.words;
@@ -81,7 +81,7 @@ static edgeps_err graph_make(const place_ground *gr, const double *chain, double
     }
     for (size_t j = 0; j < gr->count; j++)
         for (size_t i = 0; i < gr->count; i++)
-            if (chain[j * gr->count + i] <= r_s) {
+            if (chain[j][i] <= r_s) {
                 add(row(g.out, &g, j), i);
                 add(row(g.in, &g, i), j);
             }
@@ -295,7 +295,7 @@ static edgeps_err run_lengths(graph *g, sets *s, size_t locals, place_front *f)
     return EDGEPS_OK;
 }
 
-edgeps_err place_front_run(const place_ground *gr, const double *chain, double r_s, size_t locals,
+edgeps_err place_front_run(const place_ground *gr, double *const *chain, double r_s, size_t locals,
                            place_front *out)
 {
     graph g = {0};

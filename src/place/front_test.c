@@ -52,10 +52,13 @@ static void plant(world *w, uint64_t seed, size_t centers)
         w->chain[order[rng_below(&r, centers)] * N + i] = 1;
 }
 
-static place_front run_front(const world *w, size_t locals)
+static place_front run_front(world *w, size_t locals)
 {
     place_front f;
-    assert_int_equal(place_front_run(&w->gr, w->chain, 1, locals, &f), EDGEPS_OK);
+    double *rows[N];
+    for (size_t j = 0; j < N; j++)
+        rows[j] = w->chain + j * N;
+    assert_int_equal(place_front_run(&w->gr, rows, 1, locals, &f), EDGEPS_OK);
     return f;
 }
 

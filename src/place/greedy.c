@@ -12,7 +12,7 @@
 
 typedef struct greedy {
     const place_ground *gr;
-    const place_view *view;
+    place_view *view;
     place_best best;
     uint32_t *open; /* servers, ascending */
     size_t open_count;
@@ -103,11 +103,11 @@ static size_t attach(greedy *s, int32_t locals)
         double best_s = INFINITY;
         for (size_t k = 0; k < s->open_count; k++) {
             size_t j = s->open[k];
-            double chain_s = s->view->chain[j * gr->count + i];
+            double chain_s = s->view->chain[j][i];
             if (chain_s == INFINITY || s->children[j] >= place_room(gr, s->view->global, locals, j))
                 continue;
             int32_t remote = s->remote[j] + (i != j);
-            double time_s = fmax(chain_s, s->view->load[j * (gr->count + 1) + (size_t)remote]);
+            double time_s = fmax(chain_s, s->view->load[j][remote]);
             if (time_s < best_s) {
                 best_s = time_s;
                 to = (int32_t)j;
@@ -159,8 +159,11 @@ static edgeps_err best_addition(greedy *s, place_watch *w, int32_t locals, score
         if (is_open(s, (uint32_t)j) || !place_joins(s->gr, s->view->global, j) ||
             place_room(s->gr, s->view->global, locals, j) < 1)
             continue;
+        edgeps_err err = place_view_rows(s->view, j);
+        if (err)
+            return err;
         open_server(s, (uint32_t)j);
-        edgeps_err err = judge(s, locals, &one);
+        err = judge(s, locals, &one);
         close_server(s, (uint32_t)j);
         if (err)
             return err;

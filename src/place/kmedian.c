@@ -12,7 +12,7 @@
 
 typedef struct median {
     place_choice *c;
-    double *way_s;     /* [server * count + worker] */
+    double **way_s;    /* [server][worker], of those that may serve */
     double unserved_s; /* what a worker without room counts */
     bool *open;
     bool *trial; /* a copy of `open` that may be repaired */
@@ -22,6 +22,8 @@ typedef struct median {
 
 static void median_free(median *m)
 {
+    for (size_t s = 0; m->way_s && s < m->c->server_count; s++)
+        mem_free(m->way_s[m->c->servers[s]]);
     mem_free(m->way_s);
     mem_free(m->open);
     mem_free(m->trial);
@@ -34,7 +36,7 @@ static edgeps_err median_make(place_choice *c, median *out)
     const place_ground *gr = c->gr;
     size_t n = gr->count;
     median m = {.c = c};
-    m.way_s = mem_alloc(n * n, sizeof *m.way_s);
+    m.way_s = mem_alloc(n, sizeof *m.way_s);
     m.open = mem_alloc(n, sizeof *m.open);
     m.trial = mem_alloc(n, sizeof *m.trial);
     m.cap = mem_alloc(n, sizeof *m.cap);
@@ -45,10 +47,15 @@ static edgeps_err median_make(place_choice *c, median *out)
     }
     for (size_t s = 0; s < c->server_count; s++) {
         size_t j = c->servers[s];
+        m.way_s[j] = mem_alloc(n, sizeof **m.way_s);
+        if (!m.way_s[j]) {
+            median_free(&m);
+            return EDGEPS_NOMEM;
+        }
         for (size_t w = 0; w < gr->worker_count; w++) {
             size_t i = gr->workers[w];
             double way_s = gr->path[j * n + i] ? place_distance_s(gr->p, i, j) : INFINITY;
-            m.way_s[j * n + i] = way_s;
+            m.way_s[j][i] = way_s;
             if (way_s < INFINITY)
                 m.unserved_s += way_s;
         }
@@ -71,8 +78,7 @@ static double sum_s(median *m)
     c->work_us += opened * (double)gr->worker_count / 50;
     for (size_t w = 0; w < gr->worker_count; w++) {
         int32_t j = c->match.parent[gr->workers[w]];
-        total_s +=
-            j == PLAN_NONE ? m->unserved_s : m->way_s[(size_t)j * gr->count + gr->workers[w]];
+        total_s += j == PLAN_NONE ? m->unserved_s : m->way_s[j][gr->workers[w]];
     }
     return total_s;
 }

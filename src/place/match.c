@@ -38,15 +38,15 @@ void place_match_free(place_match *m)
 }
 
 typedef struct arcs {
-    const double *time_s;
+    double *const *time_s;
     double limit_s;
     const int32_t *cap;
 } arcs;
 
 static bool has_arc(const place_match *m, const arcs *a, size_t server, size_t worker)
 {
-    size_t at = server * m->gr->count + worker;
-    return m->gr->path[at] && (!a->time_s || a->time_s[at] <= a->limit_s);
+    return m->gr->path[server * m->gr->count + worker] &&
+           (!a->time_s || a->time_s[server][worker] <= a->limit_s);
 }
 
 static void first_fit(place_match *m, const arcs *a, size_t worker)
@@ -57,7 +57,7 @@ static void first_fit(place_match *m, const arcs *a, size_t worker)
         size_t j = m->open[s];
         if (m->load[j] >= a->cap[j] || !has_arc(m, a, j, worker))
             continue;
-        double time_s = a->time_s ? a->time_s[j * m->gr->count + worker] : 0;
+        double time_s = a->time_s ? a->time_s[j][worker] : 0;
         if (best == PLAN_NONE || time_s < best_s) {
             best = (int32_t)j;
             best_s = time_s;
@@ -114,7 +114,7 @@ static bool augment(place_match *m, const arcs *a, size_t worker, size_t *reache
     return false;
 }
 
-size_t place_match_run(place_match *m, const double *time_s, double limit_s, const int32_t *cap)
+size_t place_match_run(place_match *m, double *const *time_s, double limit_s, const int32_t *cap)
 {
     const place_ground *gr = m->gr;
     arcs a = {time_s, limit_s, cap};

@@ -96,7 +96,8 @@ static void moves_a_worker_on_to_make_room(void **state)
         1, (fixture_kind){.count = 2, .max_locals = 2, .chunks = 1, .uniform = true});
     place_ground gr;
     place_match m;
-    const double time_s[] = {2, INFINITY, 1, 1};
+    double near_s[] = {2, INFINITY}, far_s[] = {1, 1};
+    double *const time_s[] = {near_s, far_s};
     const int32_t cap[] = {1, 1};
     assert_int_equal(place_ground_make(p, &gr), EDGEPS_OK);
     assert_int_equal(place_match_make(&gr, &m), EDGEPS_OK);

@@ -87,18 +87,22 @@ static edgeps_err polish_result(const place_ground *gr, const place_options *o, 
 static edgeps_err fill_bound(const place_ground *gr, place_watch *w, place_result *r)
 {
     place_times t;
+    place_refuter *rf = NULL;
     place_candidate *list = NULL;
     size_t count = 0;
     edgeps_err err = place_times_make(gr, &t);
     w->now.phase = "bound";
     if (err)
         return err;
-    err = place_candidates(&t, &list, &count);
+    err = place_refuter_make(gr, &rf);
     if (!err)
-        err = place_raise_bounds(&t, w, list, count);
+        err = place_candidates(&t, &list, &count);
+    if (!err)
+        err = place_raise_bounds(rf, &t, w, r->cost.round_s, list, count);
     if (!err && count > 0)
         r->lower_bound_s = list[0].bound_s;
     mem_free(list);
+    place_refuter_free(rf);
     place_times_free(&t);
     return err;
 }
@@ -182,10 +186,10 @@ static edgeps_err finish(const place_ground *gr, const place_options *o, place_w
         err = polish_result(gr, o, w, r);
     if (!err && plan_check(&r->plan, gr->p, diag) != EDGEPS_OK)
         return diag_wrap(diag, EDGEPS_INTERNAL, "placement made a plan that breaks a constraint");
-    if (!err && r->lower_bound_s <= 0)
-        err = fill_bound(gr, w, r);
     if (!err)
         err = explain_global(gr->p, o->no_polish, r);
+    if (!err && r->lower_bound_s <= 0)
+        err = fill_bound(gr, w, r);
     if (err)
         return err;
     r->plan.generation = 1;

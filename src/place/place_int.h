@@ -77,9 +77,10 @@ edgeps_err place_match_make(const place_ground *gr, place_match *out);
 void place_match_free(place_match *m);
 
 /* Serves as many workers as possible: server j takes at most cap[j] workers, and worker i only
- * when path and time_s[j][i] <= limit_s (time_s may be NULL: paths alone decide). Prefers small
+ * when path and time_s[j][i] <= limit_s (time_s may be NULL: paths alone decide; it is asked only
+ * for servers with cap[j] > 0). Prefers small
  * times. Returns the number served. O(workers x open x workers). */
-size_t place_match_run(place_match *m, const double *time_s, double limit_s, const int32_t *cap);
+size_t place_match_run(place_match *m, double *const *time_s, double limit_s, const int32_t *cap);
 
 /* ---- any feasible plan ---- */
 
@@ -108,98 +109,152 @@ typedef struct place_times {
     const place_ground *gr;
     double first_wire, all_wire, last_wire; /* bytes of the first chunk, all, and the last */
     double first_sum, all_sum, last_sum;    /* the same without headers */
-    double *base; /* chain through a local server at no cost between it and the global one; INFINITY
-                     without path */
-    double *compute_s; /* of the workers, ascending */
-    double *start_s;   /* per server: its first chunk cannot be complete earlier */
-    double *lat_in_s;  /* per server: least latency from and to a worker of another node */
+    double *compute_s;                      /* of the workers, ascending */
+    double *start_s;  /* per server: its first chunk cannot be complete earlier */
+    double *lat_in_s; /* per server: least latency from and to a worker of another node */
     double *lat_out_s;
+    uint32_t *hard; /* workers whose fastest way, there or back, is slow */
+    size_t hard_count;
+    double *hard_s; /* [h * count + server]: chain of hard[h] through a local server at no cost
+                       between it and the global one; INFINITY without path */
 } place_times;
 
+/* O(count^2). */
 edgeps_err place_times_make(const place_ground *gr, place_times *out);
 void place_times_free(place_times *t);
 
-/* The way of worker i's gradient through `server` to `global` and of the parameters back, with no
- * other traffic: the round takes at least this long if the plan has this worker there. */
-double place_chain_s(const place_times *t, size_t global, size_t server, size_t worker);
-
-/* Stands for the global server in what holds whichever it is. */
-#define PLACE_ANY_GLOBAL SIZE_MAX
-
-/* The round takes at least load[m] if `server` serves m workers of other nodes, m = 0..most. */
-void place_load_s(const place_times *t, size_t global, size_t server, size_t most, double *load);
-
-/* The round takes at least fan[k] if `global` has k local servers, k = 0..most (fan[0] = 0). */
-edgeps_err place_fan_s(const place_times *t, size_t global, size_t most, double *fan);
-
-/* A bound for every plan with this global server, without any search: each worker by its fastest
- * chain. INFINITY when some worker has none. O(count^2); `tail_s` is scratch for count values. */
+/* A bound for every plan with this global server, without any search: each hard worker by its
+ * fastest chain. INFINITY when one has none. O(count x hard); `tail_s` is scratch for count values.
+ */
 double place_quick_bound_s(const place_times *t, size_t global, double *tail_s);
 
-/* The least time that the last chunk needs from a local server to `global` and back. */
-double place_least_tail_s(const place_times *t, size_t global);
-
-/* A node that may be the global server, and the quick bound of its plans. */
+/* A node that may be the global server, and a bound of its plans. */
 typedef struct place_candidate {
     uint32_t global;
     double bound_s;
 } place_candidate;
 
-/* All candidates with storage and a chain for every worker, best bound first; the caller frees the
- * list with mem_free. */
+/* All candidates with storage and their quick bounds, best first; the caller frees the list with
+ * mem_free. */
 edgeps_err place_candidates(const place_times *t, place_candidate **out, size_t *count);
 
 void place_sort_candidates(place_candidate *list, size_t count);
 
+/* Five times of a round: as limits, what a plan keeps; as needs, what an element of a plan (a
+ * worker at a server, a server's number of workers, a number of servers) takes at least. A round is
+ * in two halves at the global server, once by its sum of the first chunk and once by that of the
+ * last, which with one chunk are the same moment. */
+typedef struct place_limits {
+    double round_s;    /* of the whole */
+    double first_in_s; /* until the global server has the sum of the first chunk ... */
+    double all_in_s;   /* ... of all chunks */
+    double all_out_s;  /* from its sum of the first chunk to the end of the round ... */
+    double last_out_s; /* ... from that of the last chunk */
+} place_limits;
+
+/* The round alone is limited. */
+place_limits place_whole_round(double round_s);
+
+/* The round's global server has the sum of the first chunk between first_s[0] and first_s[1], and
+ * that of the last between last_s[0] and last_s[1]. */
+place_limits place_halves(double round_s, const double first_s[2], const double last_s[2]);
+
+bool place_keeps(const place_limits *need, const place_limits *limits);
+
+/* What passes between a local server and the global one. */
+typedef struct place_relay {
+    double first_in_s, all_in_s, last_in_s;    /* from complete at the local one to the sum */
+    double first_out_s, all_out_s, last_out_s; /* from the sum to the local one */
+    double through_s;                          /* all chunks, from complete to back again */
+    bool local;                                /* may be one */
+} place_relay;
+
+/* Where local servers take turns at the global server's links. */
+typedef enum place_turns {
+    PLACE_TURNS_IN,
+    PLACE_TURNS_OUT,
+    PLACE_TURNS_BOTH,
+    PLACE_TURNS
+} place_turns;
+
 /* All of it for one global server. */
 typedef struct place_view {
+    const place_times *t;
     size_t global;
     int32_t most_locals;
-    double *chain; /* count x count, INFINITY where not allowed */
-    double *load;  /* count x (count + 1) */
-    double *fan;   /* most_locals + 1 */
-    double *rate;  /* store-and-forward: per possible local server on another node, workers it can
-                      take in a second of round time; descending, most_locals entries */
+    place_relay *relay; /* per node */
+    place_limits *fan;  /* needs of k local servers, k = 0..most_locals */
+    place_limits least; /* needs of every plan */
+    double *rate;   /* store-and-forward, per place_turns: workers per second of the possible local
+                       servers on other nodes, descending, most_locals each */
+    double **chain; /* per node, once asked for with place_view_rows: per worker's node, the
+                       round's need if it is there; INFINITY where not allowed ... */
+    double **load;  /* ... and per number of workers of other nodes */
 } place_view;
 
 edgeps_err place_view_make(const place_times *t, size_t global, place_view *out);
 void place_view_free(place_view *v);
 
-/* Most workers (its own included) that `server` takes within round time r_s. */
-int32_t place_view_cap(const place_times *t, const place_view *v, size_t server, double r_s);
+/* Fills in the rows of one server, or of all. */
+edgeps_err place_view_rows(place_view *v, size_t server);
+edgeps_err place_view_all_rows(place_view *v);
 
-/* Most local servers that any plan within round time r_s can have; 0: there is no such plan. All
- * but the turns at the global server (store-and-forward) changes only where r_s crosses a value of
- * `fan`; the turns are judged at turns_s >= r_s. */
-int32_t place_view_locals(const place_times *t, const place_view *v, double r_s, double turns_s);
+/* May the worker be there, storage aside, in a plan that keeps the limits? */
+bool place_view_serves(const place_view *v, const place_limits *limits, size_t server,
+                       size_t worker);
 
-/* ---- threshold search ---- */
+/* What a plan needs that has the worker there, or where the server has m workers of other nodes. */
+place_limits place_view_chain(const place_view *v, size_t server, size_t worker);
+place_limits place_view_load(const place_view *v, size_t server, size_t m);
+
+/* Most workers (its own included) that `server` takes within the limits. */
+int32_t place_view_cap(const place_view *v, const place_limits *limits, size_t server);
+
+/* No less, and quicker. */
+int32_t place_view_most(const place_view *v, const place_limits *limits, size_t server);
+
+/* Most local servers that any plan within the limits can have; 0: there is no such plan. All but
+ * the turns at the global server (store-and-forward) changes only where the limits cross a value of
+ * `fan`; the turns are judged by `turns`, limits that are no tighter. */
+int32_t place_view_locals(const place_view *v, const place_limits *limits,
+                          const place_limits *turns);
+
+/* ---- bounds for all global servers ---- */
 
 typedef struct place_threshold {
-    double bound_s; /* no plan with this global server is faster: proved */
-    double r_s;     /* the least threshold that was not refuted */
-    int32_t locals; /* servers allowed there; 0: all below the upper limit is refuted */
-    double *open;   /* per node: the LP's share of a local server there */
-    size_t lp_count;
+    double bound_s;      /* no plan with this global server is faster: proved */
+    double r_s;          /* a threshold that was not refuted */
+    place_limits limits; /* ... for these halves of it */
+    int32_t locals;      /* servers allowed there; 0: all below the upper limit is refuted */
+    double *open;        /* per node: the LP's share of a local server there */
 } place_threshold;
 
-/* Raises the bounds of all candidates by what the first stage, workers and local servers, needs
- * with k local servers whichever the global server is: R1(k), found once by threshold search and
- * combined with each candidate's own limits. Sorts them again. Ends early when `w` says so, and
- * leaves very large problems alone. */
-edgeps_err place_raise_bounds(const place_times *t, place_watch *w, place_candidate *list,
-                              size_t count);
-
-/* Where and how hard to search. */
+/* Where to search. */
 typedef struct place_hunt {
     double lower_s; /* all below is refuted already; 0: nothing is */
     double upper_s; /* what is slower does not matter; INFINITY: everything does */
-    bool exact;     /* CLP decides what the weights leave open, whatever the size */
+    bool exact;     /* whole local servers (place_whole_search) */
 } place_hunt;
 
-/* Searches the distinct thresholds between the limits. The caller frees out->open with mem_free. */
-edgeps_err place_threshold_search(const place_times *t, const place_view *v,
-                                  const place_hunt *limits, place_threshold *out);
+/* Refutes round times for any global server, and keeps the prices that did it: what refutes one
+ * often refutes the next. */
+typedef struct place_refuter place_refuter;
+
+edgeps_err place_refuter_make(const place_ground *gr, place_refuter **out);
+void place_refuter_free(place_refuter *rf);
+
+/* LPs solved so far. */
+size_t place_refuter_lps(const place_refuter *rf);
+
+/* The least round time, to within a part in a thousand, that is not refuted for the view's global
+ * server. The caller frees out->open with mem_free. */
+edgeps_err place_threshold_search(place_refuter *rf, const place_view *v, const place_hunt *limits,
+                                  place_threshold *out);
+
+/* Raises the bounds of all candidates, given best first, as far as the least of them needs, and
+ * sorts them again. Bounds of upper_s and more are high enough. Ends early when `w` says so. */
+edgeps_err place_raise_bounds(place_refuter *rf, const place_times *t, place_watch *w,
+                              double upper_s, place_candidate *list, size_t count);
 
 /* ---- capturing vertices and the Expanding Front ---- */
 
@@ -219,15 +274,15 @@ typedef struct place_front {
 /* Vertices that reach every worker in the graph of the arcs with chain <= r_s, over few steps: at
  * most `locals` of them when any step length does, else more. The caller frees out->picks with
  * mem_free. pick_count is 0 when some worker has no arc. */
-edgeps_err place_front_run(const place_ground *gr, const double *chain, double r_s, size_t locals,
+edgeps_err place_front_run(const place_ground *gr, double *const *chain, double r_s, size_t locals,
                            place_front *out);
 
 /* ---- from open servers to a plan ---- */
 
 /* The assignment to the open servers that minimises the largest chain and load, under the storage;
  * *settled is false, and pl untouched, when they cannot hold all workers. */
-edgeps_err place_settle(const place_times *t, const place_view *v, const bool *open,
-                        place_match *match, plan *pl, bool *settled);
+edgeps_err place_settle(place_view *v, const bool *open, place_match *match, plan *pl,
+                        bool *settled);
 
 /* ---- algorithms that only choose servers ---- */
 
@@ -238,7 +293,8 @@ typedef struct place_choice {
     uint32_t *servers; /* nodes with room for a server, local or global */
     size_t server_count;
     place_times times;
-    place_view view; /* of the global server tried last, when `viewed` */
+    place_refuter *refuter; /* once needed */
+    place_view view;        /* of the global server tried last, when `viewed` */
     bool viewed;
     place_match match;
     plan trial;

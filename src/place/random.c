@@ -10,7 +10,7 @@ typedef struct draw {
     const place_ground *gr;
     rng r;
     double *prefer;  /* a random rank per node */
-    double *time_s;  /* a random number per pair: the assignment prefers small ones */
+    double **time_s; /* a random number per pair: the assignment prefers small ones */
     uint32_t *order; /* of the global servers to try */
     int32_t *cap;
     place_match match;
@@ -19,6 +19,8 @@ typedef struct draw {
 static void draw_free(draw *d)
 {
     mem_free(d->prefer);
+    for (size_t j = 0; d->time_s && j < d->gr->count; j++)
+        mem_free(d->time_s[j]);
     mem_free(d->time_s);
     mem_free(d->order);
     mem_free(d->cap);
@@ -31,7 +33,7 @@ static edgeps_err draw_make(const place_ground *gr, uint64_t seed, draw *out)
     draw d = {.gr = gr, .r = rng_make(seed, RANDOM_STREAM)};
     edgeps_err err = place_match_make(gr, &d.match);
     d.prefer = mem_alloc(n, sizeof *d.prefer);
-    d.time_s = mem_alloc(n * n, sizeof *d.time_s);
+    d.time_s = mem_alloc(n, sizeof *d.time_s);
     d.order = mem_alloc(n, sizeof *d.order);
     d.cap = mem_alloc(n, sizeof *d.cap);
     if (err || !d.prefer || !d.time_s || !d.order || !d.cap) {
@@ -41,8 +43,15 @@ static edgeps_err draw_make(const place_ground *gr, uint64_t seed, draw *out)
     rng_permutation(&d.r, n, d.order);
     for (size_t j = 0; j < n; j++)
         d.prefer[j] = rng_uniform(&d.r);
-    for (size_t a = 0; a < n * n; a++)
-        d.time_s[a] = rng_uniform(&d.r);
+    for (size_t j = 0; j < n; j++) {
+        d.time_s[j] = mem_alloc(n, sizeof **d.time_s);
+        if (!d.time_s[j]) {
+            draw_free(&d);
+            return EDGEPS_NOMEM;
+        }
+        for (size_t i = 0; i < n; i++)
+            d.time_s[j][i] = rng_uniform(&d.r);
+    }
     *out = d;
     return EDGEPS_OK;
 }

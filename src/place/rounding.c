@@ -61,13 +61,13 @@ static edgeps_err rounding_make(place_choice *c, uint64_t seed, rounding *x)
 /* Who reaches whom, and how many, within the threshold. */
 static void fill_draw(rounding *x, const place_threshold *th)
 {
-    const place_choice *c = x->c;
-    const place_ground *gr = c->gr;
+    const place_view *v = &x->c->view;
+    const place_ground *gr = x->c->gr;
     for (size_t j = 0; j < gr->count; j++) {
-        x->cap[j] = place_view_cap(&c->times, &c->view, j, th->r_s);
+        x->cap[j] = place_view_cap(v, &th->limits, j);
         for (size_t w = 0; w < gr->worker_count; w++)
             x->reach[j * gr->worker_count + w] =
-                x->cap[j] > 0 && c->view.chain[j * gr->count + gr->workers[w]] <= th->r_s;
+                x->cap[j] > 0 && place_view_serves(v, &th->limits, j, gr->workers[w]);
     }
     x->draw.most = (size_t)th->locals;
 }
@@ -233,7 +233,7 @@ static edgeps_err pose_timed(place_choice *c, size_t global, cover_timed *lp, do
         capacity[j] = place_joins(gr, global, j) ? place_room(gr, global, 1, j) : 0;
         for (size_t w = 0; w < gr->worker_count; w++)
             time[j * gr->worker_count + w] =
-                capacity[j] > 0 ? c->view.chain[j * gr->count + gr->workers[w]] : INFINITY;
+                capacity[j] > 0 ? place_view_chain(&c->view, j, gr->workers[w]).round_s : INFINITY;
     }
     *lp = (cover_timed){gr->worker_count, gr->count, time, capacity, gr->fan[global]};
     return EDGEPS_OK;
@@ -266,6 +266,7 @@ static edgeps_err timed_shares(place_choice *c, size_t global, place_threshold *
         th.locals = 0;
     th.bound_s = least_s;
     th.r_s = 2 * least_s;
+    th.limits = place_whole_round(th.r_s);
     *out = th;
     return EDGEPS_OK;
 }

@@ -13,7 +13,6 @@ static int by_value(const void *a, const void *b)
 }
 
 typedef struct settle {
-    const place_times *t;
     const place_view *v;
     const bool *open;
     int32_t locals;
@@ -24,10 +23,9 @@ typedef struct settle {
 
 static void list_times(settle *s)
 {
-    const place_ground *gr = s->t->gr;
+    const place_ground *gr = s->v->t->gr;
     for (size_t j = 0; j < gr->count; j++) {
-        const double *chain = s->v->chain + j * gr->count;
-        const double *load = s->v->load + j * (gr->count + 1);
+        const double *chain = s->v->chain[j], *load = s->v->load[j];
         for (size_t w = 0; s->open[j] && w < gr->worker_count; w++) {
             if (chain[gr->workers[w]] < INFINITY)
                 s->list[s->list_count++] = chain[gr->workers[w]];
@@ -41,13 +39,14 @@ static void list_times(settle *s)
 /* Does everybody find a place within r_s? */
 static bool fits(settle *s, place_match *match, double r_s)
 {
-    const place_ground *gr = s->t->gr;
+    const place_ground *gr = s->v->t->gr;
+    place_limits limits = place_whole_round(r_s);
     for (size_t j = 0; j < gr->count; j++) {
         s->cap[j] = 0;
         if (!s->open[j])
             continue;
         int32_t room = place_room(gr, s->v->global, s->locals, j);
-        int32_t time = place_view_cap(s->t, s->v, j, r_s);
+        int32_t time = place_view_cap(s->v, &limits, j);
         s->cap[j] = room < time ? room : time;
     }
     return place_match_run(match, s->v->chain, r_s, s->cap) == gr->worker_count;
@@ -66,14 +65,20 @@ static void search(settle *s, place_match *match)
     fits(s, match, s->list[low]);
 }
 
-edgeps_err place_settle(const place_times *t, const place_view *v, const bool *open,
-                        place_match *match, plan *pl, bool *settled)
+edgeps_err place_settle(place_view *v, const bool *open, place_match *match, plan *pl,
+                        bool *settled)
 {
-    const place_ground *gr = t->gr;
-    settle s = {.t = t, .v = v, .open = open};
-    edgeps_err err = EDGEPS_NOMEM;
-    for (size_t j = 0; j < gr->count; j++)
+    const place_ground *gr = v->t->gr;
+    settle s = {.v = v, .open = open};
+    edgeps_err err = EDGEPS_OK;
+    for (size_t j = 0; j < gr->count; j++) {
         s.locals += open[j];
+        if (!err && open[j])
+            err = place_view_rows(v, j);
+    }
+    if (err)
+        return err;
+    err = EDGEPS_NOMEM;
     s.cap = mem_alloc(gr->count, sizeof *s.cap);
     s.list = mem_alloc(2 * (size_t)s.locals * gr->worker_count, sizeof *s.list);
     if (!s.cap || !s.list)

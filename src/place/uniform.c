@@ -14,13 +14,15 @@ typedef struct deal {
     size_t start; /* where the turn begins among the servers */
     bool *open;
     int32_t *cap;
-    double *turns; /* [server * count + worker]: turns from the worker's own server to this one */
+    double **turns; /* [server][worker]: turns from the worker's own server to this one */
 } deal;
 
 static void deal_free(deal *d)
 {
     mem_free(d->open);
     mem_free(d->cap);
+    for (size_t s = 0; d->turns && s < d->c->server_count; s++)
+        mem_free(d->turns[d->c->servers[s]]);
     mem_free(d->turns);
 }
 
@@ -32,10 +34,18 @@ static edgeps_err deal_make(place_choice *c, uint64_t seed, deal *out)
     d.start = c->server_count ? rng_below(&r, c->server_count) : 0;
     d.open = mem_alloc(n, sizeof *d.open);
     d.cap = mem_alloc(n, sizeof *d.cap);
-    d.turns = mem_alloc(n * n, sizeof *d.turns);
+    d.turns = mem_alloc(n, sizeof *d.turns);
     if (!d.open || !d.cap || !d.turns) {
         deal_free(&d);
         return EDGEPS_NOMEM;
+    }
+    for (size_t s = 0; s < c->server_count; s++) {
+        double **row = &d.turns[c->servers[s]];
+        *row = mem_alloc(n, sizeof **row);
+        if (!*row) {
+            deal_free(&d);
+            return EDGEPS_NOMEM;
+        }
     }
     *out = d;
     return EDGEPS_OK;
@@ -52,8 +62,7 @@ static void deal_out(deal *d, size_t global)
     for (size_t j = 0; j < gr->count; j++) {
         d->cap[j] = d->open[j] ? place_room(gr, global, (int32_t)opened, j) : 0;
         for (size_t w = 0; d->open[j] && w < gr->worker_count; w++)
-            d->turns[j * gr->count + gr->workers[w]] =
-                (double)((turn + opened - w % opened) % opened);
+            d->turns[j][gr->workers[w]] = (double)((turn + opened - w % opened) % opened);
         turn += d->open[j];
     }
 }

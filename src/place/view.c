@@ -1,6 +1,7 @@
 /* The threshold problem of one global server: which server may take which worker, how many, and how
- * many servers, within a round time. Every restriction is a relaxation of what a plan of that round
- * time must keep, so what is refused here is refused for all plans. */
+ * many servers, within limits of a round. Every restriction is a relaxation of what a plan within
+ * these limits must keep, so what is refused here is refused for all plans. The proofs are in
+ * docs/algorithms/approx.md, section "Bounds". */
 #include "place/place_int.h"
 
 #include "base/mem.h"
@@ -8,132 +9,409 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int by_value_down(const void *a, const void *b)
+static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
+    return (x > y) - (x < y);
 }
 
-static void fill_chains(const place_times *t, place_view *v)
+static int by_value_down(const void *a, const void *b) { return by_value(b, a); }
+
+place_limits place_whole_round(double round_s)
 {
-    const place_ground *gr = t->gr;
-    for (size_t j = 0; j < gr->count; j++) {
-        bool local = place_joins(gr, v->global, j) && place_room(gr, v->global, 1, j) > 0;
-        for (size_t i = 0; i < gr->count; i++)
-            v->chain[j * gr->count + i] =
-                local && gr->path[j * gr->count + i] ? place_chain_s(t, v->global, j, i) : INFINITY;
-        if (local)
-            place_load_s(t, v->global, j, gr->count, v->load + j * (gr->count + 1));
+    return (place_limits){round_s, INFINITY, INFINITY, INFINITY, INFINITY};
+}
+
+place_limits place_halves(double round_s, const double first_s[2], const double last_s[2])
+{
+    return (place_limits){round_s, first_s[1], last_s[1], round_s - first_s[0],
+                          round_s - last_s[0]};
+}
+
+bool place_keeps(const place_limits *need, const place_limits *limits)
+{
+    return need->round_s <= limits->round_s && need->first_in_s <= limits->first_in_s &&
+           need->all_in_s <= limits->all_in_s && need->all_out_s <= limits->all_out_s &&
+           need->last_out_s <= limits->last_out_s;
+}
+
+static const place_limits nothing = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+
+static place_relay relay_of(const place_times *t, size_t global, size_t j)
+{
+    const problem *p = t->gr->p;
+    double out = problem_rate_bytes_per_s(p, j, global),
+           back = problem_rate_bytes_per_s(p, global, j);
+    double there_s = problem_latency_s(p, j, global), here_s = problem_latency_s(p, global, j);
+    double sum = p->nodes[global].sum_bytes_per_s;
+    double push[] = {t->first_wire / out, t->all_wire / out, t->last_wire / out};
+    double add[] = {t->first_sum / sum, t->all_sum / sum, t->last_sum / sum};
+    double pull[] = {t->first_wire / back, t->all_wire / back, t->last_wire / back};
+    place_relay r = {.local = true};
+    r.first_in_s = push[0] + add[0] + there_s;
+    r.last_in_s = push[2] + add[2] + there_s;
+    r.all_in_s = fmax(push[1] + add[2], push[0] + add[1]) + there_s;
+    r.first_out_s = pull[0] + here_s;
+    r.all_out_s = pull[1] + here_s;
+    r.last_out_s = pull[2] + here_s;
+    r.through_s = fmax(r.all_in_s + r.last_out_s, r.first_in_s + r.all_out_s);
+    return r;
+}
+
+place_limits place_view_chain(const place_view *v, size_t server, size_t worker)
+{
+    const place_times *t = v->t;
+    const problem *p = t->gr->p;
+    const place_relay *r = &v->relay[server];
+    if (!r->local || !t->gr->path[server * t->gr->count + worker])
+        return nothing;
+    double out = problem_rate_bytes_per_s(p, worker, server);
+    double back = problem_rate_bytes_per_s(p, server, worker);
+    double sum = p->nodes[server].sum_bytes_per_s;
+    double start_s = p->nodes[worker].compute_s + problem_latency_s(p, worker, server);
+    double end_s = problem_latency_s(p, server, worker);
+    double first_s = start_s + t->first_wire / out + t->first_sum / sum;
+    double last_s = end_s + t->last_wire / back, pulls_s = end_s + t->all_wire / back;
+    place_limits need;
+    /* All chunks pass the push, or the sum, or what lies between here and the global server. */
+    double here_s = fmax(start_s + t->all_wire / out + t->last_sum / sum,
+                         start_s + t->first_wire / out + t->all_sum / sum);
+    need.first_in_s = first_s + r->first_in_s;
+    need.all_in_s = fmax(here_s + r->last_in_s, first_s + r->all_in_s);
+    need.all_out_s = fmax(r->all_out_s + last_s, r->first_out_s + pulls_s);
+    need.last_out_s = r->last_out_s + last_s;
+    need.round_s = fmax(
+        here_s + r->last_in_s + r->last_out_s + last_s,
+        fmax(first_s + r->through_s + last_s, first_s + r->first_in_s + r->first_out_s + pulls_s));
+    return need;
+}
+
+bool place_view_serves(const place_view *v, const place_limits *limits, size_t server,
+                       size_t worker)
+{
+    place_limits need = place_view_chain(v, server, worker);
+    return place_keeps(&need, limits);
+}
+
+/* The m-th worker of another node joins those of a server: when their first chunks, and all of
+ * them, have passed its down link. Flows on one link of which the t-th to start does not start
+ * before c_t end no earlier than max over t of c_t + (m - t + 1) times what each takes alone. */
+typedef struct crowd {
+    size_t m;
+    double first_s, all_s;
+} crowd;
+
+static void join(const place_times *t, size_t server, crowd *c)
+{
+    size_t at = c->m < t->gr->worker_count ? c->m : t->gr->worker_count - 1;
+    double rate = t->gr->p->nodes[server].down_bytes_per_s;
+    c->first_s = fmax(c->first_s, t->compute_s[at]) + t->first_wire / rate;
+    c->all_s = fmax(c->all_s, t->compute_s[at]) + t->all_wire / rate;
+    c->m++;
+}
+
+static place_limits crowd_need(const place_view *v, size_t server, const crowd *c)
+{
+    const place_times *t = v->t;
+    const problem_node *node = &t->gr->p->nodes[server];
+    const place_relay *r = &v->relay[server];
+    bool other = server != v->global; /* its own push, and pull, on the network */
+    double count = (double)c->m, flows = count + other;
+    double each_up_s = 1 / node->up_bytes_per_s, each_sum_s = count / node->sum_bytes_per_s;
+    double in_s = t->lat_in_s[server], out_s = t->lat_out_s[server];
+    double last_out_s = count * t->last_wire * each_up_s + out_s;
+    double pulls_s = count * t->all_wire * each_up_s + out_s;
+    double arrived_s = c->first_s + in_s;
+    double first_s = arrived_s + t->first_sum * each_sum_s;
+    double all_s =
+        fmax(c->all_s + in_s + t->last_sum * each_sum_s, arrived_s + t->all_sum * each_sum_s);
+    double down_s = t->compute_s[0] + flows * t->all_wire / node->down_bytes_per_s +
+                    (other ? problem_latency_s(t->gr->p, v->global, server) : 0) + last_out_s;
+    double up_s = first_s + flows * t->all_wire * each_up_s + out_s;
+    place_limits need;
+    need.first_in_s = first_s + r->first_in_s;
+    need.all_in_s = fmax(all_s + r->last_in_s, first_s + r->all_in_s);
+    need.all_out_s = fmax(r->first_out_s + pulls_s, r->all_out_s + last_out_s);
+    need.last_out_s = r->last_out_s + last_out_s;
+    need.round_s = fmax(fmax(need.all_in_s + need.last_out_s, need.first_in_s + need.all_out_s),
+                        fmax(down_s, up_s));
+    return need;
+}
+
+place_limits place_view_load(const place_view *v, size_t server, size_t m)
+{
+    crowd c = {0};
+    if (m == 0)
+        return (place_limits){0};
+    while (c.m < m)
+        join(v->t, server, &c);
+    return crowd_need(v, server, &c);
+}
+
+/* By the start of the first of them alone: the largest m with a + m b <= limit for each. */
+int32_t place_view_most(const place_view *v, const place_limits *limits, size_t server)
+{
+    const place_times *t = v->t;
+    const problem_node *node = &t->gr->p->nodes[server];
+    const place_relay *r = &v->relay[server];
+    int32_t room = r->local ? place_room(t->gr, v->global, 1, server) : 0;
+    if (room < 1)
+        return 0;
+    double in_s = limits->all_in_s - t->compute_s[0] - t->lat_in_s[server] - r->last_in_s;
+    double out_s = limits->all_out_s - r->first_out_s - t->lat_out_s[server];
+    double round_s = limits->round_s - t->compute_s[0];
+    double slow = fmin(node->down_bytes_per_s, node->up_bytes_per_s);
+    double most =
+        fmin(round_s * slow, fmin(in_s * node->down_bytes_per_s, out_s * node->up_bytes_per_s)) /
+        t->all_wire;
+    /* Its own worker comes on top, and rounding may lose one. */
+    most = fmax(most, 0) * (1 + 1e-9) + 1;
+    return most < room ? (int32_t)most : room;
+}
+
+int32_t place_view_cap(const place_view *v, const place_limits *limits, size_t server)
+{
+    int32_t most = place_view_most(v, limits, server), cap = 0;
+    if (most < 1)
+        return 0;
+    int32_t own = place_view_serves(v, limits, server, server);
+    int32_t room = place_room(v->t->gr, v->global, 1, server);
+    for (crowd c = {0}; cap < most && cap + own < room; cap++) {
+        join(v->t, server, &c);
+        place_limits need = crowd_need(v, server, &c);
+        if (!place_keeps(&need, limits))
+            break;
     }
+    return cap + own;
 }
 
-/* For the counting bound: a local server takes at most 1 + rate x (round time left after its turn
- * in the global server's links) workers. */
-static edgeps_err fill_rates(const place_times *t, place_view *v)
+/* ---- the global server's own links ---- */
+
+static edgeps_err fill_fan(place_view *v)
 {
-    const place_ground *gr = t->gr;
-    size_t count = 0;
-    double *rates = mem_alloc(gr->count, sizeof *rates);
+    const place_times *t = v->t;
+    const problem_node *node = &t->gr->p->nodes[v->global];
+    double in_s = INFINITY, out_s = INFINITY, head_s = INFINITY;
+    double first_s = 0, all_s = 0;
+    size_t others = 0, own = v->relay[v->global].local && t->start_s[v->global] < INFINITY;
+    double *starts = mem_alloc(t->gr->count, sizeof *starts);
+    if (!starts)
+        return EDGEPS_NOMEM;
+    for (size_t j = 0; j < t->gr->count; j++) {
+        if (!v->relay[j].local || t->start_s[j] == INFINITY)
+            continue;
+        head_s = fmin(head_s, t->start_s[j]);
+        if (j == v->global)
+            continue;
+        starts[others++] = t->start_s[j];
+        in_s = fmin(in_s, problem_latency_s(t->gr->p, j, v->global));
+        out_s = fmin(out_s, problem_latency_s(t->gr->p, v->global, j));
+    }
+    qsort(starts, others, sizeof *starts, by_value);
+    v->fan[0] = (place_limits){0};
+    for (size_t k = 1; k <= (size_t)v->most_locals; k++) {
+        size_t remote = k - own;
+        double count = (double)k, flows = (double)remote,
+               each_sum_s = count / node->sum_bytes_per_s;
+        place_limits *need = &v->fan[k];
+        if (remote > others) {
+            *need = nothing;
+            continue;
+        }
+        double arrived_s = head_s, sent_s = 0, last_sent_s = 0;
+        if (remote > 0) {
+            double start_s = starts[remote - 1];
+            first_s = fmax(first_s, start_s) + t->first_wire / node->down_bytes_per_s;
+            all_s = fmax(all_s, start_s) + t->all_wire / node->down_bytes_per_s;
+            arrived_s = first_s + in_s;
+            sent_s = flows * t->all_wire / node->up_bytes_per_s + out_s;
+            last_sent_s = flows * t->last_wire / node->up_bytes_per_s + out_s;
+        }
+        need->first_in_s = arrived_s + t->first_sum * each_sum_s;
+        need->all_in_s = fmax(all_s + (remote ? in_s : 0) + t->last_sum * each_sum_s,
+                              arrived_s + t->all_sum * each_sum_s);
+        need->all_out_s = sent_s;
+        need->last_out_s = last_sent_s;
+        need->round_s = fmax(need->all_in_s + need->last_out_s, need->first_in_s + need->all_out_s);
+    }
+    mem_free(starts);
+    return EDGEPS_OK;
+}
+
+/* For the counting bound: workers whose gradients a local server can take in, to whom it can give
+ * parameters, and both, in a second. */
+static edgeps_err fill_rates(place_view *v)
+{
+    const place_times *t = v->t;
+    size_t count = 0, n = t->gr->count;
+    double *rates = mem_alloc(PLACE_TURNS * n, sizeof *rates);
     if (!rates)
         return EDGEPS_NOMEM;
-    for (size_t j = 0; j < gr->count; j++) {
-        const problem_node *node = &gr->p->nodes[j];
-        if (j != v->global && place_joins(gr, v->global, j) && gr->room[j] > 0)
-            rates[count++] =
-                1 / (t->all_wire / node->down_bytes_per_s + t->all_sum / node->sum_bytes_per_s +
-                     t->all_wire / node->up_bytes_per_s);
+    for (size_t j = 0; j < n; j++) {
+        const problem_node *node = &t->gr->p->nodes[j];
+        if (j == v->global || !v->relay[j].local)
+            continue;
+        double push_s = t->all_wire / node->down_bytes_per_s + t->all_sum / node->sum_bytes_per_s;
+        double pull_s = t->all_wire / node->up_bytes_per_s;
+        rates[PLACE_TURNS_IN * n + count] = 1 / push_s;
+        rates[PLACE_TURNS_OUT * n + count] = 1 / pull_s;
+        rates[PLACE_TURNS_BOTH * n + count++] = 1 / (push_s + pull_s);
     }
-    qsort(rates, count, sizeof *rates, by_value_down);
-    for (size_t k = 0; k < (size_t)v->most_locals && k < count; k++)
-        v->rate[k] = rates[k];
+    for (size_t way = 0; way < PLACE_TURNS; way++) {
+        qsort(rates + way * n, count, sizeof *rates, by_value_down);
+        for (size_t k = 0; k < (size_t)v->most_locals && k < count; k++)
+            v->rate[way * (size_t)v->most_locals + k] = rates[way * n + k];
+    }
     mem_free(rates);
     return EDGEPS_OK;
 }
 
+/* Can k local servers take all workers, given that the global server's links serve them one after
+ * another at best? `own`: workers of the global server's node as one of them. */
+static bool enough_turns(const place_view *v, double left_s, double turn_s, place_turns way,
+                         size_t k, double own)
+{
+    const double *rate = v->rate + way * (size_t)v->most_locals;
+    double workers = (double)v->t->gr->worker_count;
+    double others = 0, all_but_last = 0; /* what k, k - 1 servers on other nodes take */
+    for (size_t turn = 0; turn < k; turn++) {
+        all_but_last = others;
+        left_s -= turn_s;
+        others += 1 + (left_s > 0 ? fmin(left_s * rate[turn], workers) : 0);
+    }
+    return fmax(others, own + all_but_last) >= workers * (1 - 1e-9);
+}
+
+static bool enough_ways(const place_view *v, const place_limits *limits, size_t k, double own)
+{
+    const place_times *t = v->t;
+    const problem_node *node = &t->gr->p->nodes[v->global];
+    double in_s = t->all_wire / node->down_bytes_per_s, out_s = t->all_wire / node->up_bytes_per_s;
+    double busy_s = t->compute_s[0] + (double)k * t->all_sum / node->sum_bytes_per_s;
+    return enough_turns(v, limits->all_in_s - busy_s, in_s, PLACE_TURNS_IN, k, own) &&
+           enough_turns(v, limits->all_out_s, out_s, PLACE_TURNS_OUT, k, own) &&
+           enough_turns(v, limits->round_s - busy_s, in_s + out_s, PLACE_TURNS_BOTH, k, own);
+}
+
+int32_t place_view_locals(const place_view *v, const place_limits *limits,
+                          const place_limits *turns)
+{
+    int32_t k = 0;
+    while (k < v->most_locals && place_keeps(&v->fan[k + 1], limits))
+        k++;
+    if (v->t->first_wire < v->t->all_wire)
+        return k;
+    double own = place_view_cap(v, limits, v->global);
+    while (k > 0 && !enough_ways(v, turns, (size_t)k, own))
+        k--;
+    return k;
+}
+
+/* ---- making ---- */
+
+static place_limits larger(place_limits a, place_limits b)
+{
+    return (place_limits){fmax(a.round_s, b.round_s), fmax(a.first_in_s, b.first_in_s),
+                          fmax(a.all_in_s, b.all_in_s), fmax(a.all_out_s, b.all_out_s),
+                          fmax(a.last_out_s, b.last_out_s)};
+}
+
+static place_limits smaller(place_limits a, place_limits b)
+{
+    return (place_limits){fmin(a.round_s, b.round_s), fmin(a.first_in_s, b.first_in_s),
+                          fmin(a.all_in_s, b.all_in_s), fmin(a.all_out_s, b.all_out_s),
+                          fmin(a.last_out_s, b.last_out_s)};
+}
+
+/* Each hard worker where it is least. */
+static void fill_least(place_view *v)
+{
+    const place_times *t = v->t;
+    v->least = v->fan[v->most_locals > 0];
+    for (size_t h = 0; h < t->hard_count; h++) {
+        place_limits best = nothing;
+        for (size_t j = 0; j < t->gr->count; j++)
+            if (v->relay[j].local)
+                best = smaller(best, place_view_chain(v, j, t->hard[h]));
+        v->least = larger(v->least, best);
+    }
+}
+
+static edgeps_err fill_view(place_view *v)
+{
+    const place_ground *gr = v->t->gr;
+    for (size_t j = 0; j < gr->count; j++)
+        if (place_joins(gr, v->global, j) && place_room(gr, v->global, 1, j) > 0)
+            v->relay[j] = relay_of(v->t, v->global, j);
+    edgeps_err err = fill_fan(v);
+    if (!err && v->t->first_wire == v->t->all_wire)
+        err = fill_rates(v);
+    if (!err)
+        fill_least(v);
+    return err;
+}
+
 edgeps_err place_view_make(const place_times *t, size_t global, place_view *out)
 {
-    size_t count = t->gr->count;
-    place_view v = {.global = global, .most_locals = t->gr->fan[global]};
-    size_t most = (size_t)v.most_locals;
+    size_t count = t->gr->count, most = (size_t)t->gr->fan[global];
+    place_view v = {.t = t, .global = global, .most_locals = (int32_t)most};
     edgeps_err err = EDGEPS_NOMEM;
-    v.chain = mem_alloc(count * count, sizeof *v.chain);
-    v.load = mem_alloc(count * (count + 1), sizeof *v.load);
+    v.relay = mem_alloc(count, sizeof *v.relay);
     v.fan = mem_alloc(most + 1, sizeof *v.fan);
-    v.rate = mem_alloc(most, sizeof *v.rate);
-    if (!v.chain || !v.load || !v.fan || !v.rate)
-        goto out;
-    fill_chains(t, &v);
-    err = fill_rates(t, &v);
-    if (!err)
-        err = place_fan_s(t, global, most, v.fan);
-    if (!err) {
+    v.rate = mem_alloc(PLACE_TURNS * most, sizeof *v.rate);
+    v.chain = mem_alloc(count, sizeof *v.chain);
+    v.load = mem_alloc(count, sizeof *v.load);
+    if (v.relay && v.fan && v.rate && v.chain && v.load)
+        err = fill_view(&v);
+    if (err)
+        place_view_free(&v);
+    else
         *out = v;
-        v = (place_view){0};
-    }
-out:
-    place_view_free(&v);
     return err;
 }
 
 void place_view_free(place_view *v)
 {
-    mem_free(v->chain);
-    mem_free(v->load);
+    for (size_t j = 0; v->chain && v->load && j < v->t->gr->count; j++) {
+        mem_free(v->chain[j]);
+        mem_free(v->load[j]);
+    }
+    mem_free(v->relay);
     mem_free(v->fan);
     mem_free(v->rate);
+    mem_free(v->chain);
+    mem_free(v->load);
     *v = (place_view){0};
 }
 
-/* The largest m <= most with table[m] <= r_s; the table does not fall, table[0] <= r_s. */
-static size_t most_below(const double *table, size_t most, double r_s)
+edgeps_err place_view_rows(place_view *v, size_t server)
 {
-    size_t low = 0;
-    while (low < most) {
-        size_t middle = low + (most - low + 1) / 2;
-        if (table[middle] <= r_s)
-            low = middle;
-        else
-            most = middle - 1;
+    size_t count = v->t->gr->count;
+    if (v->chain[server])
+        return EDGEPS_OK;
+    double *chain = mem_alloc(count, sizeof *chain);
+    double *load = mem_alloc(count + 1, sizeof *load);
+    if (!chain || !load) {
+        mem_free(chain);
+        mem_free(load);
+        return EDGEPS_NOMEM;
     }
-    return low;
-}
-
-int32_t place_view_cap(const place_times *t, const place_view *v, size_t server, double r_s)
-{
-    size_t count = t->gr->count;
-    int32_t room = place_room(t->gr, v->global, 1, server);
-    if (room < 1)
-        return 0;
-    const double *load = v->load + server * (count + 1);
-    int32_t own = v->chain[server * count + server] <= r_s;
-    int32_t time = (int32_t)most_below(load, count, r_s) + own;
-    return time < room ? time : room;
-}
-
-/* Can k local servers take all workers, given that the global server's links serve them one after
- * another at best? Store-and-forward only. */
-static bool enough_turns(const place_times *t, const place_view *v, size_t k, double r_s)
-{
-    const problem_node *node = &t->gr->p->nodes[v->global];
-    double turn_s = t->all_wire / node->down_bytes_per_s + t->all_wire / node->up_bytes_per_s;
-    double left_s = r_s - t->compute_s[0] - (double)k * t->all_sum / node->sum_bytes_per_s;
-    double workers = (double)t->gr->worker_count;
-    double others = 0, all_but_last = 0; /* what k, k - 1 servers on other nodes take */
-    for (size_t turn = 0; turn < k; turn++) {
-        all_but_last = others;
-        left_s -= turn_s;
-        others += 1 + (left_s > 0 ? fmin(left_s * v->rate[turn], workers) : 0);
+    for (size_t i = 0; i < count; i++)
+        chain[i] = place_view_chain(v, server, i).round_s;
+    crowd c = {0};
+    while (c.m < count) {
+        join(v->t, server, &c);
+        load[c.m] = v->relay[server].local ? crowd_need(v, server, &c).round_s : INFINITY;
     }
-    double own = place_view_cap(t, v, v->global, r_s);
-    return fmax(others, own + all_but_last) >= workers * (1 - 1e-9);
+    v->chain[server] = chain;
+    v->load[server] = load;
+    return EDGEPS_OK;
 }
 
-int32_t place_view_locals(const place_times *t, const place_view *v, double r_s, double turns_s)
+edgeps_err place_view_all_rows(place_view *v)
 {
-    size_t k = most_below(v->fan, (size_t)v->most_locals, r_s);
-    if (t->first_wire < t->all_wire || v->global == PLACE_ANY_GLOBAL)
-        return (int32_t)k;
-    while (k > 0 && !enough_turns(t, v, k, turns_s))
-        k--;
-    return (int32_t)k;
+    edgeps_err err = EDGEPS_OK;
+    for (size_t j = 0; !err && j < v->t->gr->count; j++)
+        err = place_view_rows(v, j);
+    return err;
 }

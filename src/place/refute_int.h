@@ -1,0 +1,17 @@
+/* The parts of proving bounds: refuting limits by prices, and round times by boxes of moments.
+ * Private to place_refuter. */
+#ifndef EDGEPS_PLACE_REFUTE_INT_H
+#define EDGEPS_PLACE_REFUTE_INT_H
+
+#include "place/place_int.h"
+
+/* Is there no plan within at->limits that has at most at->locals local servers? By prices kept so
+ * far, or else, with `lp`, by an LP, whose shares are put into at->open (unless that is NULL) when
+ * it does not refute them. */
+edgeps_err place_refute(place_refuter *rf, const place_view *v, bool lp, place_threshold *at,
+                        bool *refuted);
+
+/* Is there no plan within a round time of r_s? A no proves nothing. */
+edgeps_err place_refute_round(place_refuter *rf, const place_view *v, double r_s, bool *refuted);
+
+#endif
