@@ -117,6 +117,7 @@ edgeps_err search_make(const problem *p, const plan *old, const adapt_options *o
         .options = options,
         .round_weight = (double)p->rounds * horizon,
         .move_weight = 1 + hysteresis,
+        .base = {.broken = INFINITY}, /* until it is judged */
         .old_children = mem_alloc(p->count, sizeof(int32_t)),
         .bring_s = mem_alloc(p->count, sizeof(double)),
         .children = mem_alloc(p->count, sizeof(int32_t)),
