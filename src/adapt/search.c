@@ -238,10 +238,12 @@ verdict search_weigh(search *s)
 /* Replaces the bounds by the times. */
 static edgeps_err weigh_exactly(search *s, verdict *v)
 {
+    double work_us = 0;
     const plan *pl = search_plan(s);
     transition t = search_transition(s, pl);
     moves_list(&t, s->moves, &v->move_s);
-    edgeps_err err = cost_round_s(s->p, pl, &v->round_s);
+    edgeps_err err = cost_round_counted_s(s->p, pl, &v->round_s, &work_us);
+    s->work_left_us -= work_us;
     weigh_times(s, v);
     return err;
 }
@@ -280,11 +282,6 @@ static double change_us(const search *s)
     size_t locals;
     cost_search_locals(s->now, &locals);
     return 1 + 0.15 * sqrt((double)s->p->count) + 0.04 * (double)locals;
-}
-
-static double evaluation_us(const search *s)
-{
-    return (double)s->p->worker_count * (1.5 + 0.6 * (double)job_chunk_count(&s->p->job));
 }
 
 static void set_out(search *s)
@@ -384,7 +381,6 @@ static edgeps_err take_best(search *s, size_t ranked_count, bool *found)
         search_take_back(s);
         if (err)
             return err;
-        s->work_left_us -= evaluation_us(s);
         if (!better(&v, &best))
             continue;
         if (!taken && k + 1 + MORE_TRIES < end)

@@ -194,7 +194,7 @@ static edgeps_err measure_gain(problem *p, const tree *t, double round_s, cost_b
     double *field = resource_field(p, what, &unlimited);
     double limited = *field;
     *field = unlimited;
-    edgeps_err err = round_play(p, t, NULL, &without_s);
+    edgeps_err err = round_play(p, t, NULL, &without_s, NULL);
     *field = limited;
     if (!err)
         what->gain_s = without_s < round_s ? round_s - without_s : 0;
@@ -252,7 +252,7 @@ static edgeps_err evaluate(const problem *p, const plan *plans, size_t shards, c
     if (!err)
         err = round_trace_make(p, &t, &trace);
     if (!err)
-        err = round_play(p, &t, &trace, &result.round_s);
+        err = round_play(p, &t, &trace, &result.round_s, NULL);
     if (err)
         goto out;
     result.epoch_s = (double)p->rounds * result.round_s;

@@ -60,6 +60,7 @@ static void open_region(fluid *f)
 static void settle(fluid *f, uint32_t flow, double rate_bytes_per_s, uint32_t limit)
 {
     fluid_flow *w = &f->flows[flow];
+    f->settled++;
     w->filled = true;
     w->filled_bytes_per_s = rate_bytes_per_s;
     w->filled_limit = limit;

@@ -126,6 +126,8 @@ bool fluid_down_has_limited(const fluid *f, size_t node) { return f->links[f->co
 
 double fluid_now_s(const fluid *f) { return f->now_s; }
 
+uint64_t fluid_settled(const fluid *f) { return f->settled; }
+
 /* Files the flow under the time at which it completes. */
 static void set_finish(fluid *f, uint32_t i)
 {

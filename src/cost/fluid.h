@@ -32,6 +32,9 @@ bool fluid_down_has_limited(const fluid *f, size_t node);
 
 double fluid_now_s(const fluid *f);
 
+/* How often a rate was worked out so far, of any flow: what the fluid's time goes into. */
+uint64_t fluid_settled(const fluid *f);
+
 /* Starts a flow of `bytes` (> 0) now; `tag` comes back at its completion. All flows between the two
  * nodes in this direction share the pair cap, which must be the same for each; INFINITY: none. */
 edgeps_err fluid_start(fluid *f, size_t from, size_t to, double cap_bytes_per_s, double bytes,

@@ -64,6 +64,7 @@ struct fluid {
     size_t count;
     double now_s;
     uint64_t started;
+    uint64_t settled;
 
     fluid_flow *flows;
     size_t flow_count; /* places that were ever taken */

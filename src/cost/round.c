@@ -4,9 +4,14 @@
 #include "base/mem.h"
 #include "cost/fluid.h"
 #include "cost/round_int.h"
+#include "cost/search.h"
 
 #include <math.h>
 #include <stdbool.h>
+
+/* About what a chunk sent and a rate worked out take, in microseconds. */
+#define SEND_US 0.2
+#define SETTLE_US 0.05
 
 typedef struct connection {
     tree_stage stage;
@@ -268,7 +273,8 @@ static void note_limits(const play *r)
     }
 }
 
-edgeps_err round_play(const problem *p, const tree *t, round_trace *trace, double *round_s)
+edgeps_err round_play(const problem *p, const tree *t, round_trace *trace, double *round_s,
+                      uint64_t *settled)
 {
     play r = {.p = p, .t = t, .chunks = t->chunks, .trace = trace};
     edgeps_err err = EDGEPS_NOMEM;
@@ -287,6 +293,8 @@ edgeps_err round_play(const problem *p, const tree *t, round_trace *trace, doubl
         err = play_events(&r, round_s);
     if (!err && trace)
         note_limits(&r);
+    if (!err && settled)
+        *settled = fluid_settled(r.fluid);
 out:
     mem_free(r.connections);
     mem_free(r.servers);
@@ -329,26 +337,38 @@ void round_trace_free(round_trace *trace)
     *trace = (round_trace){0};
 }
 
-static edgeps_err play_plans(const problem *p, const plan *plans, size_t shards, double *round_s)
+static edgeps_err play_plans(const problem *p, const plan *plans, size_t shards, double *round_s,
+                             double *work_us)
 {
     tree t;
     double played_s;
+    uint64_t settled = 0;
     edgeps_err err = tree_make(&p->job, plans, shards, &t);
     if (err)
         return err;
-    err = round_play(p, &t, NULL, &played_s);
-    tree_free(&t);
-    if (!err)
+    err = round_play(p, &t, NULL, &played_s, &settled);
+    if (!err) {
+        double sent = (double)(tree_connection_count(&t) * t.chunks);
         *round_s = played_s;
+        *work_us += SEND_US * sent + SETTLE_US * (double)settled;
+    }
+    tree_free(&t);
     return err;
 }
 
 edgeps_err cost_round_s(const problem *p, const plan *pl, double *round_s)
 {
-    return play_plans(p, pl, 1, round_s);
+    double work_us = 0;
+    return play_plans(p, pl, 1, round_s, &work_us);
+}
+
+edgeps_err cost_round_counted_s(const problem *p, const plan *pl, double *round_s, double *work_us)
+{
+    return play_plans(p, pl, 1, round_s, work_us);
 }
 
 edgeps_err cost_set_round_s(const problem *p, const plan_set *set, double *round_s)
 {
-    return play_plans(p, set->shards, set->count, round_s);
+    double work_us = 0;
+    return play_plans(p, set->shards, set->count, round_s, &work_us);
 }

@@ -113,7 +113,8 @@ edgeps_err round_trace_make(const problem *p, const tree *t, round_trace *out);
 void round_trace_free(round_trace *trace);
 
 /* Plays the round; `trace` may be NULL. INFINITY when something never arrives: the trace is then
- * incomplete. */
-edgeps_err round_play(const problem *p, const tree *t, round_trace *trace, double *round_s);
+ * incomplete. *settled (may be NULL): how often the rate of a flow was worked out. */
+edgeps_err round_play(const problem *p, const tree *t, round_trace *trace, double *round_s,
+                      uint64_t *settled);
 
 #endif

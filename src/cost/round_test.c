@@ -331,7 +331,7 @@ static void nothing_happens_before_its_cause(void **state)
         double round_s, last_s = 0;
         assert_int_equal(tree_make(&p->job, &pl, 1, &t), EDGEPS_OK);
         assert_int_equal(round_trace_make(p, &t, &trace), EDGEPS_OK);
-        assert_int_equal(round_play(p, &t, &trace, &round_s), EDGEPS_OK);
+        assert_int_equal(round_play(p, &t, &trace, &round_s, NULL), EDGEPS_OK);
         for (size_t id = 0; id < tree_connection_count(&t); id++) {
             check_connection(p, &t, &trace, id);
             last_s = fmax(last_s, trace.arrive_s[(id + 1) * trace.chunks - 1]);

@@ -16,6 +16,10 @@
 
 typedef struct cost_search cost_search;
 
+/* cost_round_s that adds to *work_us about what it took, in microseconds, by counts that do not
+ * depend on the machine: for searches whose runs repeat exactly. */
+edgeps_err cost_round_counted_s(const problem *p, const plan *pl, double *round_s, double *work_us);
+
 /* Starts from a plan that plan_check accepts; the problem is borrowed. cost_search_free releases
  * it. */
 edgeps_err cost_search_make(const problem *p, const plan *pl, cost_search **out);

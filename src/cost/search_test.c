@@ -130,6 +130,29 @@ static void the_critical_server_is_the_one_that_makes_the_bound(void **state)
     fixture_free(p, &pl);
 }
 
+/* The count adds up over calls, is the same for the same plan, and grows with the chunks. */
+static void work_is_counted_alike_every_time(void **state)
+{
+    (void)state;
+    rng r = rng_make(14, 0);
+    for (int trial = 0; trial < 20; trial++) {
+        double round_s, counted_s, once_us = 0, twice_us = 0, more_us = 0;
+        problem *p = fixture_random_problem(&r, NODES);
+        plan pl = fixture_random_plan(&r, p);
+        fixture_chunks(p, 2, 1000);
+        assert_int_equal(cost_round_s(p, &pl, &round_s), EDGEPS_OK);
+        assert_int_equal(cost_round_counted_s(p, &pl, &counted_s, &once_us), EDGEPS_OK);
+        assert_true(counted_s == round_s && once_us > 0);
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(cost_round_counted_s(p, &pl, &counted_s, &twice_us), EDGEPS_OK);
+        assert_same(twice_us, 2 * once_us);
+        fixture_chunks(p, 5, 1000);
+        assert_int_equal(cost_round_counted_s(p, &pl, &counted_s, &more_us), EDGEPS_OK);
+        assert_true(more_us > once_us);
+        fixture_free(p, &pl);
+    }
+}
+
 static void survives_each_allocation_failing(void **state)
 {
     (void)state;
@@ -162,6 +185,7 @@ int main(void)
         cmocka_unit_test(the_bound_after_changes_is_that_of_the_whole_plan),
         cmocka_unit_test(undo_returns_to_what_was_kept),
         cmocka_unit_test(the_critical_server_is_the_one_that_makes_the_bound),
+        cmocka_unit_test(work_is_counted_alike_every_time),
         cmocka_unit_test(survives_each_allocation_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

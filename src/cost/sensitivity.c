@@ -142,7 +142,7 @@ static edgeps_err play_change(void *context, size_t thread, size_t item)
     problem_node *node = &s->copies[thread].nodes[gain->node];
     double round_s;
     cost_improve(node, gain->resource, s->step);
-    edgeps_err err = round_play(&s->copies[thread], &s->t, NULL, &round_s);
+    edgeps_err err = round_play(&s->copies[thread], &s->t, NULL, &round_s, NULL);
     *node = s->p->nodes[gain->node];
     if (err)
         return err;
@@ -177,7 +177,7 @@ static edgeps_err run_study(study *s, const plan *pl)
     if (!err)
         err = round_trace_make(s->p, &s->t, &s->trace);
     if (!err)
-        err = round_play(s->p, &s->t, &s->trace, &s->result.round_s);
+        err = round_play(s->p, &s->t, &s->trace, &s->result.round_s, NULL);
     if (!err)
         err = list_gains(s);
     if (!err)

@@ -29,7 +29,6 @@ typedef struct approx {
     bool *open;
     bool settled; /* some plan for the present candidate was found */
     size_t polishes;
-    double play_us;
     double lp_us;
 } approx;
 
@@ -75,10 +74,9 @@ static edgeps_err offer(approx *a, const plan *pl)
     double round_s;
     a->settled = true;
     if (a->gr->count > SMALL_NODES &&
-        (a->play_us > PLAY_US || cost_bound_s(a->gr->p, pl, a->here.scratch) >= a->best.round_s))
+        (a->here.work_us + a->best.work_us > PLAY_US ||
+         cost_bound_s(a->gr->p, pl, a->here.scratch) >= a->best.round_s))
         return EDGEPS_OK;
-    double workers = (double)a->gr->worker_count;
-    a->play_us += (double)job_chunk_count(&a->gr->p->job) * workers * workers / 8;
     edgeps_err err = place_best_offer(&a->here, pl, &round_s);
     return err ? err : place_best_offer(&a->best, pl, &round_s);
 }

@@ -8,7 +8,7 @@
 
 #define CHOICE_US 3000000 /* about the time for all plans, by a count */
 #define LP_US_PER_PAIR 0.1
-#define PLAY_US 20000 /* rounds that take longer to play are judged by their bound */
+#define PLAYED_WORKERS 1000 /* with more of them, rounds are judged by their bound */
 
 static void choice_free(place_choice *c)
 {
@@ -26,9 +26,7 @@ static void choice_free(place_choice *c)
 
 static edgeps_err choice_make(const place_ground *gr, place_watch *w, place_choice *out)
 {
-    double workers = (double)gr->worker_count;
     place_choice c = {.gr = gr, .watch = w, .best_s = INFINITY};
-    c.play_us = (double)job_chunk_count(&gr->p->job) * workers * workers / 8;
     edgeps_err err = place_times_make(gr, &c.times);
     if (!err)
         err = place_match_make(gr, &c.match);
@@ -59,12 +57,11 @@ edgeps_err place_choice_offer(place_choice *c, double *round_s)
 {
     const problem *p = c->gr->p;
     double time_s = cost_bound_s(p, &c->trial, c->scratch);
-    if (time_s < c->best_s && c->play_us <= PLAY_US) {
-        edgeps_err err = cost_round_s(p, &c->trial, &time_s);
+    if (time_s < c->best_s && c->gr->worker_count <= PLAYED_WORKERS) {
+        edgeps_err err = cost_round_counted_s(p, &c->trial, &time_s, &c->work_us);
         if (err)
             return err;
         place_watch_best(c->watch, time_s);
-        c->work_us += c->play_us;
     }
     if (time_s < c->best_s) {
         c->best_s = time_s;

@@ -150,7 +150,7 @@ edgeps_err place_best_offer(place_best *b, const plan *pl, double *round_s)
     double bound_s = cost_bound_s(b->p, pl, b->scratch);
     double exact_s = INFINITY;
     if (bound_s < b->round_s) {
-        edgeps_err err = cost_round_s(b->p, pl, &exact_s);
+        edgeps_err err = cost_round_counted_s(b->p, pl, &exact_s, &b->work_us);
         if (err)
             return err;
     }

@@ -12,7 +12,7 @@
 
 #define EXEC "exec:" /* and a command, in place of a name */
 
-#define RUNNER_UP_US 1000000 /* about the time for comparing global servers, by a count */
+#define RUNNER_UP_US 300000 /* about the time for comparing global servers, by a count */
 
 const place_algorithm place_algorithms[] = {
     {"approx", "threshold search with a covering LP for every global server; proves a bound",
@@ -112,21 +112,18 @@ static edgeps_err fill_bound(const place_ground *gr, place_watch *w, place_resul
 static edgeps_err find_runner_up(const problem *p, const plan *from, place_best *others,
                                  size_t *candidates)
 {
-    double workers = (double)p->worker_count, work_us = 0;
-    double each_us = (double)job_chunk_count(&p->job) * workers * workers / 8;
     plan pl;
     edgeps_err err = plan_copy(from, &pl);
     if (err)
         return err;
     *candidates = 1;
-    for (size_t g = 0; !err && g < p->count && work_us < RUNNER_UP_US; g++) {
-        double round_s, before_s = others->round_s;
+    for (size_t g = 0; !err && g < p->count && others->work_us < RUNNER_UP_US; g++) {
+        double round_s;
         pl.global = (int32_t)g;
         if (pl.global == from->global || plan_check(&pl, p, NULL) != EDGEPS_OK)
             continue;
         ++*candidates;
         err = place_best_offer(others, &pl, &round_s);
-        work_us += !err && round_s < before_s ? each_us : 1;
     }
     plan_free(&pl);
     return err;

@@ -301,7 +301,6 @@ typedef struct place_choice {
     plan best;
     double best_s; /* INFINITY: none yet */
     bool *tried;   /* per node: as the global server */
-    double play_us;
     double work_us;
     double *scratch;
 } place_choice;
@@ -428,6 +427,7 @@ typedef struct place_best {
     double round_s;     /* INFINITY: none yet */
     double *scratch;    /* for cost_bound_s */
     place_watch *watch; /* is told of better plans; may be NULL */
+    double work_us;     /* about what its evaluations took, by counts */
 } place_best;
 
 edgeps_err place_best_make(const problem *p, place_best *out);

@@ -40,8 +40,7 @@ typedef struct polish {
     rng r;
     uint64_t kicks_left;
     double work_left_us;
-    double bound_us; /* what a move with its bound, and an evaluation, cost roughly */
-    double evaluation_us;
+    double bound_us; /* about what a move with its bound takes */
 } polish;
 
 static void number_moves(polish *s)
@@ -58,7 +57,6 @@ static edgeps_err polish_make(const place_ground *gr, uint64_t seed, plan *best,
     number_moves(&s);
     double workers = (double)gr->worker_count;
     s.bound_us = 0.3 + 0.1 * sqrt(workers);
-    s.evaluation_us = workers * (1.5 + 0.6 * (double)job_chunk_count(&gr->p->job));
     s.kicks_left = 2 * gr->worker_count;
     edgeps_err err = place_moves_make(gr, best, &s.moves);
     if (!err)
@@ -147,8 +145,11 @@ static bool may_go_on(polish *s)
 
 static edgeps_err evaluate(polish *s, double *round_s)
 {
-    s->work_left_us -= s->evaluation_us;
-    return cost_round_s(s->gr->p, cost_search_plan(s->moves.search), round_s);
+    double work_us = 0;
+    edgeps_err err =
+        cost_round_counted_s(s->gr->p, cost_search_plan(s->moves.search), round_s, &work_us);
+    s->work_left_us -= work_us;
+    return err;
 }
 
 /* Takes the first neighbour of the list that is faster; *moved says whether there was one. */
