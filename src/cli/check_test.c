@@ -214,6 +214,79 @@ static network *equal_nodes(size_t count)
     return net;
 }
 
+/* Storage rises and falls, nodes go. */
+static void draw_scenario(rng *r, network *net, const struct job *j, int epochs)
+{
+    const int64_t amounts[] = {0, job_local_need_bytes(j, 1), job_global_need_bytes(j, 1),
+                               4 * job_global_need_bytes(j, 1)};
+    net->event_count = 3 * (size_t)epochs;
+    mem_free(net->events);
+    net->events = mem_alloc(net->event_count, sizeof *net->events);
+    assert_non_null(net->events);
+    for (size_t k = 0; k < net->event_count; k++)
+        net->events[k] = (network_event){
+            .node = (uint32_t)rng_below(r, net->count),
+            .change = rng_below(r, 9) ? NETWORK_FREE : NETWORK_KILL,
+            .epoch = (int)rng_below(r, (uint64_t)epochs + 1),
+            .value = (double)amounts[rng_below(r, 4)],
+        };
+}
+
+static bool has_plan_in(const network *net, const struct job *j, int epoch)
+{
+    network *then;
+    problem *p = NULL;
+    bool absent[MOST_NODES] = {false};
+    place_result r = {.status = PLACE_INFEASIBLE};
+    assert_int_equal(network_copy(net, &then), EDGEPS_OK);
+    network_apply_epochs(then, epoch);
+    for (size_t k = 0; k < net->event_count; k++)
+        if (net->events[k].change == NETWORK_KILL && net->events[k].epoch <= epoch &&
+            net->events[k].epoch > 0)
+            absent[net->events[k].node] = true;
+    const problem_options limits = {.max_locals = 2, .absent = absent};
+    if (!problem_make(then, j, &limits, NULL, &p))
+        assert_int_equal(place_run("brute", p, &(place_options){.no_polish = true}, NULL, &r),
+                         EDGEPS_OK);
+    bool found = r.status != PLACE_INFEASIBLE;
+    place_result_free(&r);
+    problem_free(p);
+    network_free(then);
+    return found;
+}
+
+static void epochs_of_the_scenario_without_a_plan_are_named(void **state)
+{
+    (void)state;
+    size_t with = 0, without = 0;
+    struct job j;
+    assert_int_equal(job_make("lenet5", 60000, 32, JOB_PIPELINED, NULL, &j), EDGEPS_OK);
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        rng r = rng_make(seed, 6);
+        network *net = equal_nodes(2 + seed % 3);
+        draw_scenario(&r, net, &j, 4);
+        check_facts f = judge(net, &j);
+        for (int epoch = 1; epoch <= 4; epoch++) {
+            char words[24];
+            size_t said = 0;
+            bool happens = false;
+            for (size_t k = 0; k < net->event_count; k++)
+                happens |= net->events[k].epoch == epoch;
+            snprintf(words, sizeof words, "epoch %d: no plan: ", epoch);
+            for (size_t k = 0; k < f.count; k++)
+                said += strncmp(f.findings[k].text, words, strlen(words)) == 0;
+            bool possible = !happens || has_plan_in(net, &j, epoch);
+            assert_int_equal(said, !possible);
+            with += possible;
+            without += !possible;
+        }
+        assert_int_equal(f.counts[CHECK_ERROR], 0);
+        check_free(&f);
+        network_free(net);
+    }
+    assert_true(with > 20 && without > 20);
+}
+
 static void expect_hint(const check_facts *f, const char *node, const char *words)
 {
     for (size_t k = 0; k < f->count; k++)
@@ -315,6 +388,7 @@ int main(void)
         cmocka_unit_test(paths_and_latencies_are_those_of_all_pairs),
         cmocka_unit_test(those_outside_of_the_largest_part_are_cut_off),
         cmocka_unit_test(errors_say_that_there_is_no_plan),
+        cmocka_unit_test(epochs_of_the_scenario_without_a_plan_are_named),
         cmocka_unit_test(slips_of_the_pen_are_hints),
         cmocka_unit_test(too_small_a_node_is_named_with_what_it_needs),
         cmocka_unit_test(survives_each_allocation_failing),
