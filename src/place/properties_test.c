@@ -35,7 +35,7 @@ typedef void law(const char *algorithm, const problem *p, uint64_t seed, double 
 /* Holds the law against both, on networks of all kinds and with both disciplines of transfer. */
 static void hold(law *check, const bool *thorough)
 {
-    const uint64_t seeds = *thorough ? 400 : 16;
+    const uint64_t seeds = *thorough ? 100 : 16;
     size_t one_chunk = 0, feasible = 0;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
         problem *p = fixture_problem(seed, fixture_any_kind(seed, 3 + seed % 5));
@@ -93,7 +93,7 @@ static void check_result(const char *algorithm, const problem *p, uint64_t seed,
 static void plans_are_feasible_and_lie_between_their_bounds(void **state)
 {
     const bool *thorough = *state;
-    for (uint64_t seed = 101; seed <= (*thorough ? 300 : 109); seed++) {
+    for (uint64_t seed = 101; seed <= (*thorough ? 150 : 109); seed++) {
         problem *p = fixture_problem(seed, fixture_any_kind(seed, 4 + seed % (*thorough ? 5 : 3)));
         double optimum_s = best_s("exact", p, seed);
         for (size_t a = 0; a < place_algorithm_count; a++)
