@@ -16,6 +16,9 @@
 #define GREY "#777777"
 #define PALE "#EEEEEE"
 
+/* Around the nodes of larger networks Graphviz takes long to lead edges: they go straight. */
+#define MOST_ROUTED 100
+
 typedef struct drawing {
     const network *net;
     const plan *pl;
@@ -275,9 +278,13 @@ static void put_head(const drawing *d)
     const char *name = d->net->name ? d->net->name : "network";
     fputs("digraph ", d->file);
     put_quoted(d->file, name);
+    const char *layout = "layout=neato overlap=prism sep=\"+8\" splines=true";
+    if (d->pl)
+        layout = "layout=dot rankdir=LR ranksep=1.3 nodesep=0.2";
+    else if (d->net->count > MOST_ROUTED)
+        layout = "layout=neato overlap=prism sep=\"+8\" splines=line";
     fprintf(d->file, " {\n graph [%s fontname=\"Helvetica\" fontsize=12 labelloc=t label=<<b>",
-            d->pl ? "layout=dot rankdir=LR ranksep=1.3 nodesep=0.2"
-                  : "layout=neato overlap=prism sep=\"+8\" splines=true");
+            layout);
     put_escaped(d->file, name);
     if (d->pl)
         fprintf(d->file,
