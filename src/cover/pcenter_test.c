@@ -153,7 +153,7 @@ static void proves_the_radii_of_pmed(void **state)
         char path[512];
         points p;
         snprintf(path, sizeof path, INSTANCES "/pmed%d.txt", k);
-        assert_true(points_load(path, 0, &p));
+        assert_int_equal(points_load(path, 0, NULL, &p), EDGEPS_OK);
         check_optimum(&p, radii[k - 1]);
         points_free(&p);
     }

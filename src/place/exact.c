@@ -231,6 +231,7 @@ static edgeps_err search(exact *e, place_result *r)
             found = PLACE_NONE;
         place_infeasible_reason(e->gr, found, r->reason, sizeof r->reason);
     }
+    r->threshold_solved = e->settled;
     r->stopped = e->watch->stopped;
     return err;
 }

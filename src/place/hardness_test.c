@@ -121,7 +121,7 @@ static void the_radii_of_pmed_come_out(void **state)
         char path[512];
         points from;
         snprintf(path, sizeof path, INSTANCES "/pmed%d.txt", k);
-        assert_true(points_load(path, 0, &from));
+        assert_int_equal(points_load(path, 0, NULL, &from), EDGEPS_OK);
         check_radius(&from, 1, "exact", radii[k - 1]);
         points_free(&from);
     }

@@ -58,6 +58,7 @@ typedef struct place_result {
     double lower_bound_s;  /* proved for every plan of the problem; 0 where none is known */
     size_t globals_solved; /* candidate global servers searched ... */
     size_t globals_pruned; /* ... and excluded by their bound or for lack of storage */
+    bool threshold_solved; /* by `exact`: to the optimum, its problem without contention in time */
     place_stop stopped;    /* why the search ended before it was done */
     char reason[256];      /* why this global server; or which constraint binds */
 } place_result;
