@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "cli/options.h"
 #include "cli/setting.h"
 #include "formats/network_json.h"
 #include "formats/plan_json.h"
@@ -16,41 +15,16 @@
 
 #define MOST_FACTOR 1e6
 
-enum {
-    RATE,
-    STORAGE,
-    SPEED,
-    TOP,
-    REPLAN,
-    WITHOUT,
-    MODEL,
-    ALGO,
-    SEED,
-    MAX_LOCALS,
-    TRANSFER,
-    BATCH,
-    SAMPLES,
-    DEADLINE,
-    JSON,
-    HELP,
-    OPTIONS
-};
+enum { RATE = SETTING_OPTIONS, STORAGE, SPEED, TOP, REPLAN, WITHOUT, JSON, HELP, OPTIONS };
 
 static const options_row rows[OPTIONS] = {
+    SETTING_ROWS,
     [RATE] = {"rate", "RATE", "1 MB/s", "how much more a link gets", false},
     [STORAGE] = {"storage", "SIZE", "1 GiB", "how much more storage a node gets", false},
     [SPEED] = {"speed", "TIMES", "1.1", "how many times as fast a node works", false},
     [TOP] = {"top", "N", "10", "changes to list, best first", false},
     [REPLAN] = {"replan", NULL, NULL, "improve the plan for each of them, too", false},
     [WITHOUT] = {"without", "NODE", NULL, "plan anew without this node", false},
-    [MODEL] = {"model", "NAME", "lenet5", "lenet5 or mlp", false},
-    [ALGO] = {"algo", "NAME", "approx", "what plans when no PLAN is given, and anew", false},
-    [SEED] = {"seed", "N", "1", "the same seed gives the same answer", false},
-    [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", false},
-    [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", false},
-    [BATCH] = {"batch", "N", "32", "samples of an average worker in a round", false},
-    [SAMPLES] = {"samples", "N", "60000", "training samples of all workers", false},
-    [DEADLINE] = {"deadline", "TIME", NULL, "stop trying after, such as \"5 s\"", false},
     [JSON] = {"json", NULL, NULL, "the answer as JSON", false},
     [HELP] = {"help", NULL, NULL, "this text", false},
 };
@@ -81,16 +55,14 @@ static edgeps_err fill_values(work *w, edgeps_diag *diag)
         if (err)
             return err;
         snprintf(w->max_locals, sizeof w->max_locals, "%" PRId64, w->origin.max_locals);
-        if (!w->value[MAX_LOCALS] && w->origin.max_locals > 0)
-            w->value[MAX_LOCALS] = w->max_locals;
-        if (!w->value[MODEL] && w->origin.model[0])
-            w->value[MODEL] = w->origin.model;
-        if (!w->value[TRANSFER] && w->origin.transfer[0])
-            w->value[TRANSFER] = w->origin.transfer;
+        if (!w->value[SETTING_MAX_LOCALS] && w->origin.max_locals > 0)
+            w->value[SETTING_MAX_LOCALS] = w->max_locals;
+        if (!w->value[SETTING_MODEL] && w->origin.model[0])
+            w->value[SETTING_MODEL] = w->origin.model;
+        if (!w->value[SETTING_TRANSFER] && w->origin.transfer[0])
+            w->value[SETTING_TRANSFER] = w->origin.transfer;
     }
-    for (int k = 0; k < OPTIONS; k++)
-        if (!w->value[k])
-            w->value[k] = rows[k].fallback;
+    options_fill(table, w->value);
     return EDGEPS_OK;
 }
 
@@ -118,23 +90,14 @@ static edgeps_err read_steps(work *w, edgeps_diag *diag)
 
 static edgeps_err read_settings(work *w, edgeps_diag *diag)
 {
-    const setting_texts texts = {
-        .model = w->value[MODEL],
-        .transfer = w->value[TRANSFER],
-        .batch = w->value[BATCH],
-        .samples = w->value[SAMPLES],
-        .max_locals = w->value[MAX_LOCALS],
-        .seed = w->value[SEED],
-        .deadline = w->value[DEADLINE],
-    };
-    edgeps_err err = setting_read(&texts, diag, &w->setting);
+    edgeps_err err = setting_read(w->value, diag, &w->setting);
     return err ? err : read_steps(w, diag);
 }
 
 static edgeps_err place(work *w, edgeps_diag *diag)
 {
     place_result r;
-    edgeps_err err = place_run(w->value[ALGO], w->problem, &w->setting.place, diag, &r);
+    edgeps_err err = place_run(w->value[SETTING_ALGO], w->problem, &w->setting.place, diag, &r);
     if (err)
         return err;
     if (r.status == PLACE_INFEASIBLE)
@@ -163,7 +126,7 @@ static edgeps_err load(work *w, edgeps_diag *diag)
 static edgeps_err plan_without(work *w, const problem *p, edgeps_diag *diag)
 {
     place_result r;
-    edgeps_err err = place_run(w->value[ALGO], p, &w->setting.place, diag, &r);
+    edgeps_err err = place_run(w->value[SETTING_ALGO], p, &w->setting.place, diag, &r);
     if (err)
         return err;
     if (r.status == PLACE_INFEASIBLE) {

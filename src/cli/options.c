@@ -67,6 +67,13 @@ edgeps_err options_read_two(options_table table, int argc, char **argv, const ch
     return err ? err : take_operands(argc, argv, 2, operands, diag);
 }
 
+void options_fill(options_table table, const char **values)
+{
+    for (size_t k = 0; k < table.count; k++)
+        if (!values[k])
+            values[k] = table.rows[k].fallback;
+}
+
 void options_help(const char *usage, const char *purpose, options_table table)
 {
     printf("usage: edgeps %s\n%s\n\n", usage, purpose);

@@ -33,6 +33,9 @@ edgeps_err options_read(options_table table, int argc, char **argv, const char *
 edgeps_err options_read_two(options_table table, int argc, char **argv, const char **values,
                             const char *operands[2], edgeps_diag *diag);
 
+/* Gives the options that were not given their fallbacks, where they have some. */
+void options_fill(options_table table, const char **values);
+
 /* Prints "usage: edgeps <usage>", what it does, and a line per option. */
 void options_help(const char *usage, const char *purpose, options_table table);
 

@@ -1,21 +1,36 @@
-/* The options by which several commands describe a job and the search for its placement, read into
- * values. */
+/* The options by which several commands describe a job and the search for its placement: their
+ * rows, and their reading into values. In a command's table they come first. */
 #ifndef EDGEPS_CLI_SETTING_H
 #define EDGEPS_CLI_SETTING_H
 
 #include "base/err.h"
+#include "cli/options.h"
 #include "place/place.h"
 
-/* The options' values as given; `deadline` may be NULL. */
-typedef struct setting_texts {
-    const char *model;
-    const char *transfer;
-    const char *batch;
-    const char *samples;
-    const char *max_locals;
-    const char *seed;
-    const char *deadline;
-} setting_texts;
+enum {
+    SETTING_MODEL,
+    SETTING_ALGO,
+    SETTING_SEED,
+    SETTING_MAX_LOCALS,
+    SETTING_TRANSFER,
+    SETTING_BATCH,
+    SETTING_SAMPLES,
+    SETTING_DEADLINE,
+    SETTING_OPTIONS /* the first of the command's own */
+};
+
+#define SETTING_ROWS                                                                               \
+    [SETTING_MODEL] = {"model", "NAME", "lenet5", "lenet5 or mlp", false},                         \
+    [SETTING_ALGO] = {"algo", "NAME", "approx", "placement algorithm, as edgeps plan lists them",  \
+                      false},                                                                      \
+    [SETTING_SEED] = {"seed", "N", "1", "the same seed gives the same answer", false},             \
+    [SETTING_MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", false},                  \
+    [SETTING_TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward",        \
+                          false},                                                                  \
+    [SETTING_BATCH] = {"batch", "N", "32", "samples of an average worker in a round", false},      \
+    [SETTING_SAMPLES] = {"samples", "N", "60000", "training samples of all workers", false},       \
+    [SETTING_DEADLINE] = {"deadline", "TIME", NULL, "stop searching after, such as \"5 s\"",       \
+                          false}
 
 typedef struct setting {
     job job;
@@ -23,7 +38,11 @@ typedef struct setting {
     place_options place; /* seed and deadline */
 } setting;
 
-/* EDGEPS_USAGE names the option that is wrong. */
-edgeps_err setting_read(const setting_texts *texts, edgeps_diag *diag, setting *out);
+/* Reads values[SETTING_...]; only that of the deadline may be NULL. EDGEPS_USAGE names the option
+ * that is wrong. */
+edgeps_err setting_read(const char *const *values, edgeps_diag *diag, setting *out);
+
+/* One of "pipelined" and "store-and-forward". */
+edgeps_err setting_transfer(const char *text, edgeps_diag *diag, job_transfer *out);
 
 #endif

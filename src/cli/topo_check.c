@@ -1,6 +1,5 @@
 #include "base/mem.h"
 #include "cli/check.h"
-#include "cli/options.h"
 #include "cli/setting.h"
 #include "cli/topo.h"
 
@@ -52,17 +51,17 @@ static edgeps_err verdict(const check_facts *facts, edgeps_diag *diag)
 static edgeps_err check(const char *path, const char *const *value, edgeps_diag *diag)
 {
     /* What there is room for does not depend on samples and seed. */
-    const setting_texts texts = {.model = value[MODEL],
-                                 .max_locals = value[MAX_LOCALS],
-                                 .transfer = value[TRANSFER],
-                                 .batch = "1",
-                                 .samples = "1",
-                                 .seed = "0"};
+    const char *const texts[SETTING_OPTIONS] = {[SETTING_MODEL] = value[MODEL],
+                                                [SETTING_MAX_LOCALS] = value[MAX_LOCALS],
+                                                [SETTING_TRANSFER] = value[TRANSFER],
+                                                [SETTING_BATCH] = "1",
+                                                [SETTING_SAMPLES] = "1",
+                                                [SETTING_SEED] = "0"};
     setting asked = {.max_locals = 0};
     check_request request = {.job = NULL};
     check_facts facts = {.count = 0};
     network *net = NULL;
-    edgeps_err err = value[MODEL] ? setting_read(&texts, diag, &asked) : EDGEPS_OK;
+    edgeps_err err = value[MODEL] ? setting_read(texts, diag, &asked) : EDGEPS_OK;
     if (!err)
         err = topo_load(path, diag, &net);
     if (err)
@@ -89,8 +88,6 @@ edgeps_err topo_check(int argc, char **argv, edgeps_diag *diag)
     }
     if (!err && !path)
         err = diag_fail(diag, EDGEPS_USAGE, "no network file given; see --help");
-    for (int k = 0; k < OPTIONS; k++)
-        if (!value[k])
-            value[k] = rows[k].fallback;
+    options_fill(table, value);
     return err ? err : check(path, value, diag);
 }

@@ -106,11 +106,11 @@ edgeps_err topo_draw(int argc, char **argv, edgeps_diag *diag)
         topo_draw_help();
         return EDGEPS_OK;
     }
+    options_fill(table, value);
     if (!err && !path)
         err = diag_fail(diag, EDGEPS_USAGE, "no network file given; see --help");
     if (!err)
-        err =
-            options_choice("to", value[TO] ? value[TO] : rows[TO].fallback, formats, diag, &format);
+        err = options_choice("to", value[TO], formats, diag, &format);
     if (!err)
         err = topo_load(path, diag, &net);
     if (!err)

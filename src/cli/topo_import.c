@@ -187,9 +187,7 @@ edgeps_err topo_import(int argc, char **argv, edgeps_diag *diag)
         topo_import_help();
         return EDGEPS_OK;
     }
-    for (int k = 0; k < OPTIONS; k++)
-        if (!value[k])
-            value[k] = rows[k].fallback;
+    options_fill(table, value);
     if (!err && !path)
         err = diag_fail(diag, EDGEPS_USAGE, "no file or folder given; see --help");
     if (!err)
