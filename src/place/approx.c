@@ -121,7 +121,7 @@ static bool open_for_stuck(approx *a, const place_view *v)
         if (!may_open(a, v, j))
             continue;
         for (size_t w = 0; w < a->match.stuck_count; w++)
-            reached += a->gr->path[j * a->gr->count + a->match.stuck[w]];
+            reached += place_path(a->gr, j, a->match.stuck[w]);
         if (room > reached)
             room = reached;
         if (room > best_room) {

@@ -90,7 +90,7 @@ bool place_choice_relieve(const place_choice *c, size_t global, bool *open)
         if (open[j] || !may_open(c, global, j))
             continue;
         for (size_t w = 0; w < c->match.stuck_count; w++)
-            reached += gr->path[j * gr->count + c->match.stuck[w]];
+            reached += place_path(gr, j, c->match.stuck[w]);
         room = room < reached ? room : reached;
         if (room > best_room) {
             best = j;

@@ -13,7 +13,7 @@ static double degree_of(const place_ground *gr, size_t server)
     double in = 0, out = 0;
     for (size_t w = 0; w < gr->worker_count; w++) {
         size_t i = gr->workers[w];
-        if (i == server || !gr->path[server * gr->count + i])
+        if (i == server || !place_path(gr, server, i))
             continue;
         in += problem_rate_bytes_per_s(gr->p, i, server);
         out += problem_rate_bytes_per_s(gr->p, server, i);

@@ -79,7 +79,7 @@ static bool relieves(const search *s, size_t server)
         place_room(s->gr, s->global, s->locals, server) < 1)
         return false;
     for (size_t w = 0; w < s->match.stuck_count; w++)
-        if (s->gr->path[server * s->gr->count + s->match.stuck[w]])
+        if (place_path(s->gr, server, s->match.stuck[w]))
             return true;
     return false;
 }

@@ -81,24 +81,24 @@ static void fill_ground(place_ground *gr)
         if (p->nodes[j].train)
             gr->workers[gr->worker_count++] = (uint32_t)j;
     for (size_t j = 0; j < p->count; j++) {
-        if (!p->nodes[j].serve)
-            continue;
         place_ground_room(gr, j);
-        for (size_t w = 0; w < gr->worker_count; w++) {
-            size_t i = gr->workers[w];
-            gr->path[j * p->count + i] = i == j || problem_connected(p, i, j);
-        }
+        gr->linked[j] = p->nodes[j].up_bytes_per_s > 0 && p->nodes[j].down_bytes_per_s > 0;
     }
+    for (size_t a = 0; a < p->site_count; a++)
+        for (size_t b = 0; b < p->site_count; b++)
+            gr->sites[a * p->site_count + b] = p->cap_bytes_per_s[a * p->site_count + b] > 0 &&
+                                               p->cap_bytes_per_s[b * p->site_count + a] > 0;
 }
 
 edgeps_err place_ground_make(const problem *p, place_ground *out)
 {
     place_ground gr = {.p = p, .count = p->count};
-    gr.path = mem_alloc(p->count * p->count, sizeof *gr.path);
+    gr.linked = mem_alloc(p->count, sizeof *gr.linked);
+    gr.sites = mem_alloc(p->site_count * p->site_count, sizeof *gr.sites);
     gr.room = mem_alloc(p->count, sizeof *gr.room);
     gr.fan = mem_alloc(p->count, sizeof *gr.fan);
     gr.workers = mem_alloc(p->count, sizeof *gr.workers);
-    if (!gr.path || !gr.room || !gr.fan || !gr.workers) {
+    if (!gr.linked || !gr.sites || !gr.room || !gr.fan || !gr.workers) {
         place_ground_free(&gr);
         return EDGEPS_NOMEM;
     }
@@ -109,7 +109,8 @@ edgeps_err place_ground_make(const problem *p, place_ground *out)
 
 void place_ground_free(place_ground *gr)
 {
-    mem_free(gr->path);
+    mem_free(gr->linked);
+    mem_free(gr->sites);
     mem_free(gr->room);
     mem_free(gr->fan);
     mem_free(gr->workers);

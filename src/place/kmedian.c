@@ -54,7 +54,7 @@ static edgeps_err median_make(place_choice *c, median *out)
         }
         for (size_t w = 0; w < gr->worker_count; w++) {
             size_t i = gr->workers[w];
-            double way_s = gr->path[j * n + i] ? place_distance_s(gr->p, i, j) : INFINITY;
+            double way_s = place_path(gr, j, i) ? place_distance_s(gr->p, i, j) : INFINITY;
             m.way_s[j][i] = way_s;
             if (way_s < INFINITY)
                 m.unserved_s += way_s;

@@ -45,7 +45,7 @@ typedef struct arcs {
 
 static bool has_arc(const place_match *m, const arcs *a, size_t server, size_t worker)
 {
-    return m->gr->path[server * m->gr->count + worker] &&
+    return place_path(m->gr, server, worker) &&
            (!a->time_s || a->time_s[server][worker] <= a->limit_s);
 }
 

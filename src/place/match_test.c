@@ -22,7 +22,7 @@ static size_t most_served(const place_ground *gr, const int32_t *cap)
         for (size_t j = 0; j < n; j++) {
             bool near = false;
             for (size_t w = 0; w < gr->worker_count; w++)
-                near |= (set >> w & 1) && gr->path[j * n + gr->workers[w]];
+                near |= (set >> w & 1) && place_path(gr, j, gr->workers[w]);
             capacity += near ? (size_t)cap[j] : 0;
         }
         if (outside + capacity < most)
@@ -38,7 +38,7 @@ static void check_stuck_set(const place_match *m, const int32_t *cap)
     for (size_t j = 0; j < gr->count; j++) {
         bool near = false;
         for (size_t w = 0; w < m->stuck_count; w++)
-            near |= gr->path[j * gr->count + m->stuck[w]];
+            near |= place_path(gr, j, m->stuck[w]);
         capacity += near ? (size_t)cap[j] : 0;
     }
     assert_true(capacity < m->stuck_count);
@@ -61,13 +61,13 @@ static void serves_as_many_as_halls_theorem_allows(void **state)
         for (size_t j = 0; j < 8; j++) {
             cap[j] = rng_below(&r, 4) ? (int32_t)rng_below(&r, 5) : 0;
             for (size_t i = 0; i < 8; i++) /* thinner than the fixture makes it */
-                gr.path[j * 8 + i] &= rng_below(&r, 3) > 0;
+                gr.sites[j * 8 + i] &= rng_below(&r, 3) > 0;
         }
         size_t answer = place_match_run(&m, NULL, 0, cap);
         for (size_t i = 0; i < 8; i++) {
             if (m.parent[i] == PLAN_NONE)
                 continue;
-            assert_true(gr.path[(size_t)m.parent[i] * 8 + i]);
+            assert_true(place_path(&gr, (size_t)m.parent[i], i));
             load[m.parent[i]]++;
             served++;
         }

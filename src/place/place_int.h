@@ -33,18 +33,30 @@ void place_watch_best(place_watch *w, double round_s);
 typedef struct place_ground {
     const problem *p;
     size_t count;
-    bool *path; /* server may serve the worker; a row is all false where the node may not serve */
+    bool *linked;      /* per node: it sends and receives */
+    bool *sites;       /* [site * sites + site]: data can pass both ways; symmetric */
     int32_t *room;     /* most children that the free storage holds; 0: not even one */
     int32_t *fan;      /* most local servers that a global server's storage holds, <= max_locals */
     uint32_t *workers; /* the nodes that train */
     size_t worker_count;
 } place_ground;
 
+/* O(nodes + sites^2) memory. */
 edgeps_err place_ground_make(const problem *p, place_ground *out);
 void place_ground_free(place_ground *gr);
 
 /* Computes room and fan of one node anew, whose free storage has changed. */
 void place_ground_room(place_ground *gr, size_t node);
+
+/* The server may serve the worker, storage aside. */
+static inline bool place_path(const place_ground *gr, size_t server, size_t worker)
+{
+    const problem_node *nodes = gr->p->nodes;
+    return nodes[server].serve &&
+           (server == worker ||
+            (gr->linked[server] && gr->linked[worker] &&
+             gr->sites[nodes[server].site * gr->p->site_count + nodes[worker].site]));
+}
 
 /* Room of `server` for children when `global` has `locals` local servers. */
 int32_t place_room(const place_ground *gr, size_t global, int32_t locals, size_t server);

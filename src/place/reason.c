@@ -35,7 +35,7 @@ static bool path_reason(const place_ground *gr, char *text, size_t size)
         size_t i = gr->workers[w];
         bool reached = false;
         for (size_t j = 0; j < gr->count; j++)
-            reached |= gr->path[j * gr->count + i];
+            reached |= place_path(gr, j, i);
         if (reached)
             continue;
         snprintf(text, size, "worker %s: no path to any node that may serve", gr->p->nodes[i].name);

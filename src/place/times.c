@@ -82,7 +82,7 @@ static void fill_server(place_times *t, size_t server, double *least)
     for (size_t w = 0; w < gr->worker_count; w++) {
         size_t i = gr->workers[w];
         double need[HARD_WAYS];
-        if (!gr->path[server * gr->count + i])
+        if (!place_path(gr, server, i))
             continue;
         near_needs(t, server, i, need);
         t->start_s[server] = fmin(t->start_s[server], need[HARD_FIRST_IN] + sum_s);
@@ -121,7 +121,7 @@ static void choose_hard(place_times *t, const double *least)
     }
     for (size_t h = 0; h < t->hard_count; h++)
         for (size_t j = 0; j < gr->count; j++) {
-            bool path = gr->room[j] > 0 && gr->path[j * gr->count + t->hard[h]];
+            bool path = gr->room[j] > 0 && place_path(gr, j, t->hard[h]);
             t->hard_s[h * gr->count + j] = path ? near_chain_s(t, j, t->hard[h]) : INFINITY;
         }
 }

@@ -63,7 +63,7 @@ place_limits place_view_chain(const place_view *v, size_t server, size_t worker)
     const place_times *t = v->t;
     const problem *p = t->gr->p;
     const place_relay *r = &v->relay[server];
-    if (!r->local || !t->gr->path[server * t->gr->count + worker])
+    if (!r->local || !place_path(t->gr, server, worker))
         return nothing;
     double out = problem_rate_bytes_per_s(p, worker, server);
     double back = problem_rate_bytes_per_s(p, server, worker);
