@@ -73,9 +73,10 @@ static edgeps_err search(place_refuter *rf, const place_view *v, const place_hun
 {
     double low_s = fmax(limits->lower_s, least_s(v)), high_s = limits->upper_s, step = 0.02;
     while (low_s < high_s * (1 - PRECISION) && low_s < INFINITY) {
-        bool refuted;
+        bool refuted = true;
         double middle_s = fmin(low_s * (1 + step), low_s + (high_s - low_s) / 2);
-        edgeps_err err = refute_boxes(rf, v, middle_s, trial, &refuted);
+        edgeps_err err =
+            middle_s < INFINITY ? refute_boxes(rf, v, middle_s, trial, &refuted) : EDGEPS_OK;
         if (err)
             return err;
         if (refuted) {
