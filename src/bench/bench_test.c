@@ -193,7 +193,7 @@ static void a_figure_needs_two_sizes(void **state)
     assert_int_equal(length, 0);
     assert_true(bench_figure(rows, 6, out));
     fclose(out);
-    assert_non_null(strstr(text, "\n1000 1e+06 953.674\n"));
+    assert_non_null(strstr(text, "\n1000 1000 953.674\n"));
     assert_non_null(strstr(text, "set logscale xy"));
     free(text);
 }

@@ -33,7 +33,7 @@ static void write_points(const bench_row *rows, size_t count, FILE *out)
         fprintf(out, "$line%zu << end\n", ++lines);
         for (size_t k = first; k < count; k++)
             if (is_drawn(&rows[k]) && same_line(&rows[first], &rows[k]))
-                fprintf(out, "%zu %g %g\n", rows[k].c.nodes, rows[k].a.wall_s,
+                fprintf(out, "%zu %g %g\n", rows[k].c.nodes, rows[k].a.cpu_s,
                         (double)rows[k].a.peak_bytes / BENCH_MIB);
         fputs("end\n", out);
     }
@@ -65,11 +65,11 @@ bool bench_figure(const bench_row *rows, size_t count, FILE *out)
     }
     if (least >= most)
         return false;
-    fputs("set terminal svg size 900,420 background 'white'\nset logscale xy\nset grid\n"
-          "set key top left noenhanced\nset xlabel 'nodes'\n",
+    fputs("set terminal svg size 900,480 background 'white'\nset logscale xy\nset grid\n"
+          "set key below left Left reverse noenhanced\nset xlabel 'nodes'\n",
           out);
     write_points(rows, count, out);
-    fputs("set multiplot layout 1,2\nset ylabel 'seconds'\n", out);
+    fputs("set multiplot layout 1,2\nset ylabel 'processor time, s'\n", out);
     write_plot(rows, count, 2, out);
     fputs("set ylabel 'peak of memory, MiB'\n", out);
     write_plot(rows, count, 3, out);
