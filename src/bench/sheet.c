@@ -60,8 +60,10 @@ static void csv_text(const char *text, FILE *out)
 
 void sheet_csv(const sheet *s, FILE *out)
 {
-    for (size_t k = 0; k < s->width; k++)
-        fprintf(out, "%s%s", k ? "," : "", s->columns[k]);
+    for (size_t k = 0; k < s->width; k++) {
+        fputs(k ? "," : "", out);
+        csv_text(s->columns[k], out);
+    }
     for (size_t k = 0, column = 0; k < s->count; k++) {
         const sheet_cell *cell = &s->cells[k];
         putc(column ? ',' : '\n', out);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const columns[] = {"name", "size", NULL};
+static const char *const columns[] = {"name", "size, cm", NULL};
 
 static sheet two_rows(void)
 {
@@ -40,9 +40,9 @@ static void check_written(void (*write)(const sheet *, FILE *), const char *expe
 static void a_sheet_becomes_csv_and_markdown(void **state)
 {
     (void)state;
-    check_written(sheet_csv, "name,size\n\"a, \"\"b\"\"\",1.5\nc,\n");
+    check_written(sheet_csv, "name,\"size, cm\"\n\"a, \"\"b\"\"\",1.5\nc,\n");
     check_written(sheet_markdown,
-                  "## Things\n\n| name | size |\n|---|---:|\n| a, \"b\" | 1.5 |\n| c |  |\n\n");
+                  "## Things\n\n| name | size, cm |\n|---|---:|\n| a, \"b\" | 1.5 |\n| c |  |\n\n");
 }
 
 static void a_sheet_becomes_json_without_its_empty_cells(void **state)
@@ -53,8 +53,8 @@ static void a_sheet_becomes_json_without_its_empty_cells(void **state)
     assert_int_equal(json_array_size(rows), 2);
     assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "name")),
                         "a, \"b\"");
-    assert_true(json_real_value(json_object_get(json_array_get(rows, 0), "size")) == 1.5);
-    assert_null(json_object_get(json_array_get(rows, 1), "size"));
+    assert_true(json_real_value(json_object_get(json_array_get(rows, 0), "size, cm")) == 1.5);
+    assert_null(json_object_get(json_array_get(rows, 1), "size, cm"));
     json_decref(rows);
     sheet_free(&s);
 }
