@@ -99,7 +99,7 @@ void sheet_markdown(const sheet *s, FILE *out)
         if (cell->text)
             fputs(cell->text, out);
         else if (!isnan(cell->number))
-            fprintf(out, "%.4g", cell->number);
+            fprintf(out, fabs(cell->number) < 1000 ? "%.4g" : "%.0f", cell->number);
         fputs(" |", out);
         column = column + 1 < s->width ? column + 1 : 0;
     }

@@ -140,7 +140,7 @@ static void exact_is_as_good_as_trying_all_plans(void **state)
     print_message("%zu problems, %zu without a plan; the best proved of %zu, by both ways of %zu\n",
                   all.problems, all.infeasible, proved, all.both);
     assert_in_range(proved, all.problems / 2, all.problems);
-    assert_in_range(all.both, all.problems / 4, all.problems);
+    assert_in_range(all.both, all.problems / 5, all.problems);
 }
 
 static void approx_and_rounding_are_near_the_best(void **state)
