@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,9 +31,10 @@ void cover_prices_free(cover_prices *p)
     *p = (cover_prices){0};
 }
 
-edgeps_err cover_prices_make(const double *price, size_t worker_count, cover_prices *out)
+edgeps_err cover_prices_make(const double *price, size_t worker_count, double toll,
+                             cover_prices *out)
 {
-    cover_prices p = {0};
+    cover_prices p = {.toll = toll};
     priced *list = mem_alloc(worker_count, sizeof *list);
     p.price = mem_alloc(worker_count, sizeof *p.price);
     p.order = mem_alloc(worker_count, sizeof *p.order);
@@ -123,17 +125,21 @@ static double worth_of(const cover_question *q, const cover_prices *p, size_t se
 bool cover_prices_refute(const cover_question *q, const cover_prices *p, cover_top *top)
 {
     size_t most_servers = q->budget < q->server_count ? q->budget : q->server_count;
+    bool tolled = p->toll > 0 && q->purse < INFINITY;
     double enough = p->worth[p->count] * (1 - PROOF_MARGIN), sum = 0;
+    if (tolled)
+        enough -= p->toll * q->purse;
     top->count = 0;
-    if (most_servers == 0 || p->count == 0)
-        return p->count > 0;
+    if (most_servers == 0 || enough <= 0)
+        return p->count > 0 && most_servers == 0;
     for (size_t j = 0; j < q->server_count; j++) {
         uint32_t most = q->most(q->context, j);
         bool full = top->count == most_servers;
         double least = full ? top->value[0] : 0;
-        if (p->worth[most < p->count ? most : p->count] <= least)
+        double toll = tolled ? p->toll * q->cost(q->context, j) : 0;
+        if (p->worth[most < p->count ? most : p->count] - toll <= least)
             continue;
-        double worth = worth_of(q, p, j);
+        double worth = worth_of(q, p, j) - toll;
         if (worth <= least)
             continue;
         sum += worth - least;

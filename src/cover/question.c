@@ -19,6 +19,7 @@
 #define TOLERANCE 1e-7
 #define MOST_ROUNDS 400
 #define MOST_ROWS 400
+#define FIRST_SET_ROW 2
 
 typedef struct decide {
     const cover_question *q;
@@ -30,6 +31,7 @@ typedef struct decide {
     bool *in; /* per server: it has a column */
     Clp_Simplex *model;
     double *price; /* per worker */
+    double toll;
     cover_top top;
     double *value; /* scratch for a row or a column of the LP */
     int *index;
@@ -50,11 +52,11 @@ static void decide_free(decide *d)
         Clp_deleteModel(d->model);
 }
 
-/* Column 0 is t, row 0 the budget. */
+/* Column 0 is t, row 0 the budget, row 1 the purse. */
 static edgeps_err decide_make(const cover_question *q, decide *out)
 {
     decide d = {.q = q, .words = q->worker_count / COVER_WORD + 1};
-    size_t longest = (q->server_count > MOST_ROWS ? q->server_count : MOST_ROWS) + 1;
+    size_t longest = (q->server_count > MOST_ROWS ? q->server_count : MOST_ROWS) + FIRST_SET_ROW;
     d.sets = mem_alloc(MOST_ROWS * d.words, sizeof *d.sets);
     d.in = mem_alloc(q->server_count, sizeof *d.in);
     d.price = mem_alloc(q->worker_count, sizeof *d.price);
@@ -66,11 +68,12 @@ static edgeps_err decide_make(const cover_question *q, decide *out)
         decide_free(&d);
         return EDGEPS_NOMEM;
     }
-    double zero = 0, one = 1, none = -INFINITY, budget = (double)q->budget;
-    CoinBigIndex starts[] = {0, 0};
+    double zero = 0, one = 1, least[] = {-INFINITY, -INFINITY};
+    double most[] = {(double)q->budget, q->purse};
+    CoinBigIndex starts[] = {0, 0, 0};
     Clp_setLogLevel(d.model, 0);
     Clp_setObjSense(d.model, -1);
-    Clp_addRows(d.model, 1, &none, &budget, starts, d.index, d.value);
+    Clp_addRows(d.model, FIRST_SET_ROW, least, most, starts, d.index, d.value);
     Clp_addColumns(d.model, 1, &zero, &one, &one, starts, d.index, d.value);
     *out = d;
     return EDGEPS_OK;
@@ -115,11 +118,15 @@ static edgeps_err add_column(decide *d, uint32_t server)
     int entries = 1;
     d->index[0] = 0;
     d->value[0] = 1;
+    if (q->purse < INFINITY) {
+        d->index[entries] = 1;
+        d->value[entries++] = q->cost(q->context, server);
+    }
     for (size_t s = 0; s < d->set_count; s++) {
         const uint64_t *set = d->sets + s * d->words;
         double covered = covers(d, c, set);
         if (covered > 0) {
-            d->index[entries] = (int)s + 1;
+            d->index[entries] = (int)s + FIRST_SET_ROW;
             d->value[entries++] = covered / size_of(d, set);
         }
     }
@@ -177,6 +184,8 @@ static edgeps_err start_with(decide *d, const cover_prices *hint, bool *refuted)
     *refuted = cover_prices_refute(d->q, hint, &d->top);
     if (*refuted)
         memcpy(d->price, hint->price, d->q->worker_count * sizeof *d->price);
+    if (*refuted)
+        d->toll = hint->toll;
     if (*refuted || d->set_count == MOST_ROWS / 2 || hint->count == 0)
         return EDGEPS_OK;
     uint64_t *set = next_set(d);
@@ -191,7 +200,7 @@ static edgeps_err start(decide *d, const cover_prices *hints, size_t hint_count,
     cover_prices all;
     for (size_t i = 0; i < d->q->worker_count; i++)
         d->price[i] = 1;
-    edgeps_err err = cover_prices_make(d->price, d->q->worker_count, &all);
+    edgeps_err err = cover_prices_make(d->price, d->q->worker_count, 0, &all);
     if (err)
         return err;
     err = start_with(d, &all, refuted);
@@ -209,12 +218,13 @@ static edgeps_err solve(decide *d, double *part)
         return EDGEPS_INTERNAL;
     const double *share = Clp_getColSolution(d->model), *price = Clp_getRowPrice(d->model);
     *part = share[0];
+    d->toll = fabs(price[1]);
     for (size_t c = 0; c < d->column_count; c++)
         d->columns[c].share = fmin(fmax(share[c + 1], 0), 1);
     memset(d->price, 0, d->q->worker_count * sizeof *d->price);
     for (size_t s = 0; s < d->set_count; s++) {
         const uint64_t *set = d->sets + s * d->words;
-        double each = fabs(price[s + 1]) / size_of(d, set);
+        double each = fabs(price[s + FIRST_SET_ROW]) / size_of(d, set);
         for (size_t i = 0; each > 0 && i < d->q->worker_count; i++)
             d->price[i] += cover_has(set, i) ? each : 0;
     }
@@ -226,7 +236,7 @@ static edgeps_err ask_servers(decide *d, bool *done, cover_verdict *verdict)
 {
     cover_prices p;
     size_t added = 0;
-    edgeps_err err = cover_prices_make(d->price, d->q->worker_count, &p);
+    edgeps_err err = cover_prices_make(d->price, d->q->worker_count, d->toll, &p);
     if (err)
         return err;
     if (cover_prices_refute(d->q, &p, &d->top)) {
@@ -244,10 +254,19 @@ static edgeps_err ask_servers(decide *d, bool *done, cover_verdict *verdict)
 static edgeps_err ask_workers(decide *d, bool *done, cover_verdict *verdict)
 {
     cover_flow f;
-    edgeps_err err = cover_flow_make(d->q->worker_count, d->column_count, &f);
-    if (err)
+    size_t open = 0;
+    cover_column *columns = mem_alloc(d->column_count, sizeof *columns);
+    if (!columns)
+        return EDGEPS_NOMEM;
+    for (size_t c = 0; c < d->column_count; c++)
+        if (d->columns[c].share > 0)
+            columns[open++] = d->columns[c];
+    edgeps_err err = cover_flow_make(d->q->worker_count, open, &f);
+    if (err) {
+        mem_free(columns);
         return err;
-    double unserved = cover_flow_run(&f, d->columns, d->column_count);
+    }
+    double unserved = cover_flow_run(&f, columns, open);
     *done = unserved <= TOLERANCE * (double)d->q->worker_count;
     if (*done) {
         *verdict = COVER_YES;
@@ -261,7 +280,8 @@ static edgeps_err ask_workers(decide *d, bool *done, cover_verdict *verdict)
         add_set(d);
     }
     cover_flow_free(&f);
-    return err;
+    mem_free(columns);
+    return EDGEPS_OK;
 }
 
 static edgeps_err run(decide *d, const cover_prices *hints, size_t hint_count, cover_reply *r)
@@ -301,6 +321,7 @@ edgeps_err cover_decide_question(const cover_question *q, const cover_prices *hi
         r.open[d.columns[c].server] = d.columns[c].share;
     if (!err) {
         r.price = d.price;
+        r.toll = d.toll;
         d.price = NULL;
         *out = r;
         r = (cover_reply){0};

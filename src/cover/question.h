@@ -21,15 +21,18 @@ typedef struct cover_question {
     size_t worker_count;
     size_t server_count;
     size_t budget; /* servers */
+    double purse;  /* what they may cost together; INFINITY: anything */
     const void *context;
     /* Cheap: the server covers no more workers than this, the one aside included. */
     uint32_t (*most)(const void *context, size_t server);
     cover_offer (*offer)(const void *context, size_t server);
     bool (*serves)(const void *context, size_t server, size_t worker);
+    double (*cost)(const void *context, size_t server); /* >= 0; not asked without a purse */
 } cover_question;
 
 /* Prices of workers, ordered once for many questions. */
 typedef struct cover_prices {
+    double toll;     /* what a server is to be worth for each unit of its cost, >= 0 */
     double *price;   /* per worker, >= 0 */
     uint32_t *order; /* the workers with a price, dearest first */
     double *worth;   /* worth[m]: of the m dearest */
@@ -37,7 +40,8 @@ typedef struct cover_prices {
 } cover_prices;
 
 /* Copies `price` (worker_count). cover_prices_free releases them. */
-edgeps_err cover_prices_make(const double *price, size_t worker_count, cover_prices *out);
+edgeps_err cover_prices_make(const double *price, size_t worker_count, double toll,
+                             cover_prices *out);
 void cover_prices_free(cover_prices *p);
 
 /* Scratch for questions of up to so many servers. */
@@ -57,7 +61,8 @@ bool cover_prices_refute(const cover_question *q, const cover_prices *p, cover_t
 
 typedef struct cover_reply {
     cover_verdict verdict; /* UNSURE: the LP's tolerance hides the answer, or too many rounds */
-    double *price;         /* NO: per worker, the proof */
+    double *price;         /* NO: per worker, the proof ... */
+    double toll;           /* ... with this toll */
     double *open;          /* YES: per server, y */
     size_t rounds;         /* LPs solved */
 } cover_reply;

@@ -18,6 +18,7 @@
 
 typedef struct world {
     size_t workers, servers, budget;
+    double purse, cost[MOST];
     bool serves[MOST][MOST];
     cover_offer offer[MOST];
     cover_arc arcs[MOST][MOST];
@@ -40,9 +41,15 @@ static bool serves(const void *context, size_t server, size_t worker)
     return ((const world *)context)->serves[server][worker];
 }
 
+static double cost(const void *context, size_t server)
+{
+    return ((const world *)context)->cost[server];
+}
+
 static cover_question question_of(const world *w)
 {
-    return (cover_question){w->workers, w->servers, w->budget, w, most, offer, serves};
+    return (cover_question){w->workers, w->servers, w->budget, w->purse, w,
+                            most,       offer,      serves,    cost};
 }
 
 static void draw_world(uint64_t seed, size_t least, world *w)
@@ -52,6 +59,7 @@ static void draw_world(uint64_t seed, size_t least, world *w)
     w->workers = least + rng_below(&r, MOST - least + 1);
     w->servers = least + rng_below(&r, MOST - least + 1);
     w->budget = 1 + rng_below(&r, 8);
+    w->purse = INFINITY;
     double density = 0.1 + 0.9 * rng_uniform(&r);
     uint64_t largest = 1 + 2 * w->workers / w->budget;
     for (size_t j = 0; j < w->servers; j++) {
@@ -88,7 +96,7 @@ static bool refutes(world *w, const double *price)
     cover_question q = question_of(w);
     cover_instance c = instance_of(w);
     assert_int_equal(cover_refutes(&c, price, &asked_all), EDGEPS_OK);
-    assert_int_equal(cover_prices_make(price, w->workers, &p), EDGEPS_OK);
+    assert_int_equal(cover_prices_make(price, w->workers, 0, &p), EDGEPS_OK);
     assert_int_equal(cover_top_make(w->servers, &top), EDGEPS_OK);
     bool lazily = cover_prices_refute(&q, &p, &top);
     assert_int_equal(lazily, asked_all);
@@ -169,7 +177,7 @@ static void hints_change_no_reply(void **state)
         draw_world(seed, 20, &w);
         cover_question q = question_of(&w);
         assert_int_equal(cover_decide_question(&q, NULL, 0, &first), EDGEPS_OK);
-        assert_int_equal(cover_prices_make(first.price, w.workers, &hint), EDGEPS_OK);
+        assert_int_equal(cover_prices_make(first.price, w.workers, first.toll, &hint), EDGEPS_OK);
         assert_int_equal(cover_decide_question(&q, &hint, 1, &again), EDGEPS_OK);
         assert_int_equal(first.verdict, again.verdict);
         if (first.verdict == COVER_NO)
@@ -180,6 +188,31 @@ static void hints_change_no_reply(void **state)
         cover_reply_free(&again);
     }
     assert_in_range(at_once, 20, 80);
+}
+
+/* Equal costs are a budget in another unit: a purse of k of them says what a budget of k does. */
+static void a_purse_of_equal_costs_is_a_budget(void **state)
+{
+    (void)state;
+    size_t tolled = 0;
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        world w;
+        cover_reply by_budget, by_purse;
+        draw_world(seed, 5, &w);
+        cover_question q = question_of(&w);
+        assert_int_equal(cover_decide_question(&q, NULL, 0, &by_budget), EDGEPS_OK);
+        for (size_t j = 0; j < w.servers; j++)
+            w.cost[j] = 0.25;
+        w.purse = 0.25 * (double)w.budget;
+        w.budget = w.servers;
+        q = question_of(&w);
+        assert_int_equal(cover_decide_question(&q, NULL, 0, &by_purse), EDGEPS_OK);
+        assert_int_equal(by_purse.verdict, by_budget.verdict);
+        tolled += by_purse.toll > 0;
+        cover_reply_free(&by_budget);
+        cover_reply_free(&by_purse);
+    }
+    assert_in_range(tolled, 20, 150);
 }
 
 static void nobody_is_covered_without_servers(void **state)
@@ -220,6 +253,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replies_equal_those_of_clp),
         cmocka_unit_test(hints_change_no_reply),
+        cmocka_unit_test(a_purse_of_equal_costs_is_a_budget),
         cmocka_unit_test(nobody_is_covered_without_servers),
         cmocka_unit_test(survives_each_allocation_failing),
     };

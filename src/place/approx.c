@@ -6,15 +6,20 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#define SOLVED_GLOBALS 8   /* candidates in networks that are too large for the front */
 #define POLISHED_GLOBALS 3 /* of how many candidates the plan is polished on the way */
 #define POLISH_US 50000
-#define POLISH_WITHIN 1.25 /* ... when it is no slower than this times the best */
-#define SMALL_NODES 20
-#define PLAY_US 2000000 /* about the time for playing rounds, by a count ... */
-#define LP_US 4000000   /* ... and for LPs: later candidates keep their first bounds */
-#define LP_US_PER_PAIR 1.0
+#define POLISH_LARGE_US 500000 /* ... in networks that are too large for the front */
+#define POLISH_WITHIN 1.25     /* ... when it is no slower than this times the best */
+#define SMALL_NODES 20         /* up to which servers that are not needed are closed one by one */
+#define FRONT_NODES 200        /* up to which the front takes no longer than the rest */
+#define GREEDY_NODES 400       /* up to which greedy's plan is the first upper limit */
+#define PLAY_US 2000000        /* about the time for playing rounds, by a count ... */
+#define LP_US 4000000          /* ... and for LPs: later candidates keep their first bounds */
+#define LP_US_PER_PAIR 0.05
 
 typedef struct approx {
     const place_ground *gr;
@@ -134,19 +139,25 @@ static bool open_for_stuck(approx *a, const place_view *v)
     return best < a->gr->count;
 }
 
+static edgeps_err settle_within(approx *a, const place_view *v, const place_limits *limits,
+                                bool *settled)
+{
+    edgeps_err err = place_settle(v, limits, a->open, &a->match, &a->trial, settled);
+    return err || !*settled ? err : offer(a, &a->trial);
+}
+
 /* Closes every server that the plan is faster without. Polishing does the same more slowly, which
  * is why large problems leave it to that. */
-static edgeps_err drop_redundant(approx *a, place_view *v)
+static edgeps_err drop_redundant(approx *a, const place_view *v)
 {
+    place_limits seconds = place_whole_round(1);
     for (size_t j = 0; j < a->gr->count && count_open(a) > 1; j++) {
         bool settled;
         double before_s = a->here.round_s;
         if (!a->open[j])
             continue;
         a->open[j] = false;
-        edgeps_err err = place_settle(v, a->open, &a->match, &a->trial, &settled);
-        if (!err && settled)
-            err = offer(a, &a->trial);
+        edgeps_err err = settle_within(a, v, &seconds, &settled);
         if (err)
             return err;
         a->open[j] = a->here.round_s >= before_s;
@@ -154,18 +165,20 @@ static edgeps_err drop_redundant(approx *a, place_view *v)
     return EDGEPS_OK;
 }
 
-/* Makes a plan of the open servers, with more of them where these cannot hold all workers. */
-static edgeps_err settle_open(approx *a, place_view *v)
+/* Makes plans of the open servers, with more of them where these cannot hold all workers: by the
+ * halves that the LP was solved for, and by the round as a whole. */
+static edgeps_err settle_open(approx *a, const place_view *v, const place_threshold *th)
 {
     bool settled = false;
+    place_limits seconds = place_whole_round(1);
     for (;;) {
-        edgeps_err err = place_settle(v, a->open, &a->match, &a->trial, &settled);
+        edgeps_err err = settle_within(a, v, &th->limits, &settled);
         if (err)
             return err;
         if (settled || count_open(a) >= (size_t)v->most_locals || !open_for_stuck(a, v))
             break;
     }
-    edgeps_err err = settled ? offer(a, &a->trial) : EDGEPS_OK;
+    edgeps_err err = settled ? settle_within(a, v, &seconds, &settled) : EDGEPS_OK;
     return err || !settled || a->gr->count > SMALL_NODES ? err : drop_redundant(a, v);
 }
 
@@ -182,14 +195,14 @@ static edgeps_err round_by_front(approx *a, place_view *v, const place_threshold
         a->open[front.picks[f]] = may_open(a, v, front.picks[f]) || a->open[front.picks[f]];
     mem_free(front.picks);
     open_by_share(a, v, th->open, (size_t)th->locals);
-    return settle_open(a, v);
+    return settle_open(a, v, th);
 }
 
-static edgeps_err round_by_share(approx *a, place_view *v, const place_threshold *th)
+static edgeps_err round_by_share(approx *a, const place_view *v, const place_threshold *th)
 {
     memset(a->open, 0, a->gr->count * sizeof *a->open);
     open_by_share(a, v, th->open, (size_t)th->locals);
-    return settle_open(a, v);
+    return settle_open(a, v, th);
 }
 
 /* When neither rounding found a plan: any feasible one. */
@@ -206,15 +219,16 @@ static edgeps_err polish_here(approx *a)
         a->here.round_s > POLISH_WITHIN * a->best.round_s)
         return EDGEPS_OK;
     a->polishes++;
+    double work_us = a->gr->count > FRONT_NODES ? POLISH_LARGE_US : POLISH_US;
     edgeps_err err =
-        place_polish(a->gr, a->options, a->watch, POLISH_US, &a->here.plan, &a->here.round_s);
+        place_polish(a->gr, a->options, a->watch, work_us, &a->here.plan, &a->here.round_s);
     return err ? err : offer(a, &a->here.plan);
 }
 
 static edgeps_err solve_view(approx *a, place_view *v, place_candidate *c)
 {
     place_threshold th;
-    place_hunt limits = {.upper_s = a->best.round_s};
+    place_hunt limits = {.lower_s = c->bound_s, .upper_s = a->best.round_s, .first_s = c->open_s};
     size_t before = place_refuter_lps(a->refuter);
     edgeps_err err = place_threshold_search(a->refuter, v, &limits, &th);
     if (err)
@@ -225,7 +239,8 @@ static edgeps_err solve_view(approx *a, place_view *v, place_candidate *c)
     a->here.round_s = INFINITY;
     a->settled = false;
     if (th.locals > 0) {
-        err = round_by_front(a, v, &th);
+        if (a->gr->count <= FRONT_NODES)
+            err = round_by_front(a, v, &th);
         if (!err)
             err = round_by_share(a, v, &th);
         if (!err && !a->settled)
@@ -257,6 +272,18 @@ static double least_bound_s(const approx *a, const place_candidate *list, size_t
     return least_s;
 }
 
+/* Candidates whose thresholds are known, least first, are better than those that are only known to
+ * be no better than the best. */
+static int most_promising_first(const void *a, const void *b)
+{
+    const place_candidate *x = a, *y = b;
+    if (x->open_s != y->open_s)
+        return x->open_s < y->open_s ? -1 : 1;
+    if (x->bound_s != y->bound_s)
+        return x->bound_s < y->bound_s ? -1 : 1;
+    return (x->global > y->global) - (x->global < y->global);
+}
+
 static edgeps_err visit_candidates(approx *a, place_result *r)
 {
     place_candidate *list;
@@ -265,7 +292,9 @@ static edgeps_err visit_candidates(approx *a, place_result *r)
     if (err)
         return err;
     err = place_raise_bounds(a->refuter, &a->times, a->watch, a->best.round_s, list, count);
-    for (; !err && c < count && list[c].bound_s < a->best.round_s && a->lp_us < LP_US; c++) {
+    size_t most = a->gr->count > FRONT_NODES && count > SOLVED_GLOBALS ? SOLVED_GLOBALS : count;
+    qsort(list, count, sizeof *list, most_promising_first);
+    for (; !err && c < most && list[c].bound_s < a->best.round_s && a->lp_us < LP_US; c++) {
         a->watch->now.bound_s = least_bound_s(a, list, count);
         if (!place_watch_go_on(a->watch, (double)c / (double)count))
             break;
@@ -280,10 +309,15 @@ static edgeps_err visit_candidates(approx *a, place_result *r)
 
 static edgeps_err search(approx *a, place_result *r)
 {
-    place_found found;
-    edgeps_err err = place_best_start(&a->best, a->gr, a->options, a->watch, 0, &found);
-    if (!err && found != PLACE_NONE)
+    place_found found = PLACE_FOUND;
+    bool start = a->gr->count <= GREEDY_NODES;
+    edgeps_err err = EDGEPS_OK;
+    if (start)
+        err = place_best_start(&a->best, a->gr, a->options, a->watch, 0, &found);
+    if (!err && (!start || found != PLACE_NONE))
         err = visit_candidates(a, r);
+    if (!err && !start && a->best.round_s == INFINITY)
+        err = place_best_start(&a->best, a->gr, a->options, a->watch, 0, &found);
     if (!err)
         err = plan_copy(&a->best.plan, &r->plan);
     if (!err && a->best.round_s == INFINITY) {

@@ -165,9 +165,10 @@ edgeps_err place_choice_try(place_choice *c, size_t global, bool *open, double *
     edgeps_err err = place_choice_view(c, global);
     if (err)
         return err;
+    place_limits seconds = place_whole_round(1);
     trim(c, global, open);
     do {
-        err = place_settle(&c->view, open, &c->match, &c->trial, &settled);
+        err = place_settle(&c->view, &seconds, open, &c->match, &c->trial, &settled);
         c->work_us += (double)c->gr->count * (double)(c->gr->fan[global]) / 10;
     } while (!err && !settled && place_choice_relieve(c, global, open));
     return err || !settled ? err : place_choice_offer(c, round_s);

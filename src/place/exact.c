@@ -106,7 +106,8 @@ static edgeps_err offer_open(exact *e, place_view *v)
 {
     bool settled;
     double round_s;
-    edgeps_err err = place_settle(v, e->open, &e->match, &e->trial, &settled);
+    place_limits seconds = place_whole_round(1);
+    edgeps_err err = place_settle(v, &seconds, e->open, &e->match, &e->trial, &settled);
     if (!err && settled)
         err = place_best_offer(&e->best, &e->trial, &round_s);
     if (err || !settled || e->options->no_polish || !(round_s < e->best.round_s * POLISH_WITHIN))

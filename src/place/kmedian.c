@@ -145,7 +145,7 @@ static edgeps_err offer(median *m)
             if (m->open[j])
                 ways_s += place_distance_s(gr->p, j, g);
         if (gr->fan[g] > 0 && ways_s < INFINITY)
-            m->globals[count++] = (place_candidate){(uint32_t)g, ways_s};
+            m->globals[count++] = (place_candidate){(uint32_t)g, ways_s, INFINITY};
     }
     place_sort_candidates(m->globals, count);
     for (size_t g = 0; !err && g < count && round_s == INFINITY; g++) {

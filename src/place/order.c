@@ -33,7 +33,7 @@ edgeps_err place_candidates(const place_times *t, place_candidate **out, size_t 
     for (size_t g = 0; g < gr->count; g++) {
         double bound_s = gr->fan[g] > 0 ? place_quick_bound_s(t, g, scratch) : INFINITY;
         if (bound_s < INFINITY)
-            list[found++] = (place_candidate){(uint32_t)g, bound_s};
+            list[found++] = (place_candidate){(uint32_t)g, bound_s, INFINITY};
     }
     place_sort_candidates(list, found);
     mem_free(scratch);

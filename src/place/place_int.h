@@ -115,6 +115,10 @@ edgeps_err place_find_any(const place_ground *gr, plan *pl, place_found *found);
 /* Writes which constraint leaves no plan. */
 void place_infeasible_reason(const place_ground *gr, place_found found, char *text, size_t size);
 
+/* Inlined, which fmax and fmin are not; nothing here is no number. */
+static inline double larger_of(double a, double b) { return a > b ? a : b; }
+static inline double smaller_of(double a, double b) { return a < b ? a : b; }
+
 /* ---- closed-form times: lower bounds of what the evaluator finds ---- */
 
 typedef struct place_times {
@@ -144,6 +148,7 @@ double place_quick_bound_s(const place_times *t, size_t global, double *tail_s);
 typedef struct place_candidate {
     uint32_t global;
     double bound_s;
+    double open_s; /* the least round time known not to be refuted; INFINITY: none is */
 } place_candidate;
 
 /* All candidates with storage and their quick bounds, best first; the caller frees the list with
@@ -162,6 +167,9 @@ typedef struct place_limits {
     double all_in_s;   /* ... of all chunks */
     double all_out_s;  /* from its sum of the first chunk to the end of the round ... */
     double last_out_s; /* ... from that of the last chunk */
+    double spread_s;   /* only a limit: from its sum on, no local server on another node has the
+                          parameters earlier (store-and-forward) ... */
+    double purse;      /* ... as the local servers' shares of its up link add up to no more */
 } place_limits;
 
 /* The round alone is limited. */
@@ -178,7 +186,10 @@ typedef struct place_relay {
     double first_in_s, all_in_s, last_in_s;    /* from complete at the local one to the sum */
     double first_out_s, all_out_s, last_out_s; /* from the sum to the local one */
     double through_s;                          /* all chunks, from complete to back again */
-    bool local;                                /* may be one */
+    double here_s;                             /* latency of the way from the global one */
+    double share; /* of the global server's up link, while all pull: it uses at least this part of
+                     what an equal share is */
+    bool local;   /* may be one */
 } place_relay;
 
 /* Where local servers take turns at the global server's links. */
@@ -207,6 +218,11 @@ typedef struct place_view {
 edgeps_err place_view_make(const place_times *t, size_t global, place_view *out);
 void place_view_free(place_view *v);
 
+/* The same with one chunk, and the local servers' shares of the global server's up link adding up
+ * so that their pulls take between spread_s[0] and spread_s[1]
+ * seconds. */
+place_limits place_spread(const place_view *v, place_limits halves, const double spread_s[2]);
+
 /* Fills in the rows of one server, or of all. */
 edgeps_err place_view_rows(place_view *v, size_t server);
 edgeps_err place_view_all_rows(place_view *v);
@@ -215,9 +231,10 @@ edgeps_err place_view_all_rows(place_view *v);
 bool place_view_serves(const place_view *v, const place_limits *limits, size_t server,
                        size_t worker);
 
-/* What a plan needs that has the worker there, or where the server has m workers of other nodes. */
-place_limits place_view_chain(const place_view *v, size_t server, size_t worker);
-place_limits place_view_load(const place_view *v, size_t server, size_t m);
+/* What a plan needs that has the worker there, or where the server has m workers of other nodes, if
+ * the pulls of its local servers take at least spread_s. */
+place_limits place_view_chain(const place_view *v, double spread_s, size_t server, size_t worker);
+place_limits place_view_load(const place_view *v, double spread_s, size_t server, size_t m);
 
 /* Most workers (its own included) that `server` takes within the limits. */
 int32_t place_view_cap(const place_view *v, const place_limits *limits, size_t server);
@@ -245,6 +262,7 @@ typedef struct place_threshold {
 typedef struct place_hunt {
     double lower_s; /* all below is refuted already; 0: nothing is */
     double upper_s; /* what is slower does not matter; INFINITY: everything does */
+    double first_s; /* this is tried first; 0: nothing is known */
     bool exact;     /* whole local servers (place_whole_search) */
 } place_hunt;
 
@@ -291,10 +309,12 @@ edgeps_err place_front_run(const place_ground *gr, double *const *chain, double 
 
 /* ---- from open servers to a plan ---- */
 
-/* The assignment to the open servers that minimises the largest chain and load, under the storage;
- * *settled is false, and pl untouched, when they cannot hold all workers. */
-edgeps_err place_settle(place_view *v, const bool *open, place_match *match, plan *pl,
-                        bool *settled);
+/* The assignment to the open servers that keeps the limits when they are stretched by the least
+ * factor, under the storage; *settled is false, and pl untouched, when they cannot hold all
+ * workers.
+ */
+edgeps_err place_settle(const place_view *v, const place_limits *limits, const bool *open,
+                        place_match *match, plan *pl, bool *settled);
 
 /* ---- algorithms that only choose servers ---- */
 

@@ -3,21 +3,12 @@
 #include "place/refute_int.h"
 
 #include "base/mem.h"
-#include "cover/question.h"
 
 #include <string.h>
 
-#define MOST_KEPT 64 /* prices; those that served last come first */
 #define MOST_HINTS 16
-
-struct place_refuter {
-    const place_ground *gr;
-    uint32_t *number; /* per node: which worker it is */
-    cover_prices kept[MOST_KEPT];
-    size_t kept_count;
-    cover_top top;
-    size_t lps;
-};
+#define MOST_TRIED 4 /* where failing costs no LP */
+#define SLACK 0.002  /* of the least threshold: so much lower ones are not told apart */
 
 void place_refuter_free(place_refuter *rf)
 {
@@ -27,6 +18,7 @@ void place_refuter_free(place_refuter *rf)
         cover_prices_free(&rf->kept[k]);
     cover_top_free(&rf->top);
     mem_free(rf->number);
+    mem_free(rf->cap);
     mem_free(rf);
 }
 
@@ -37,7 +29,8 @@ edgeps_err place_refuter_make(const place_ground *gr, place_refuter **out)
         return EDGEPS_NOMEM;
     rf->gr = gr;
     rf->number = mem_alloc(gr->count, sizeof *rf->number);
-    if (!rf->number || cover_top_make(gr->count, &rf->top) != EDGEPS_OK) {
+    rf->cap = mem_alloc(gr->count, sizeof *rf->cap);
+    if (!rf->number || !rf->cap || cover_top_make(gr->count, &rf->top) != EDGEPS_OK) {
         place_refuter_free(rf);
         return EDGEPS_NOMEM;
     }
@@ -57,6 +50,7 @@ typedef struct within {
     const place_view *v;
     const place_limits *limits;
     const uint32_t *number;
+    int32_t *cap;
 } within;
 
 static uint32_t most(const void *context, size_t server)
@@ -71,7 +65,9 @@ static cover_offer offer(const void *context, size_t server)
 {
     const within *w = context;
     const place_view *v = w->v;
-    uint32_t cap = (uint32_t)place_view_cap(v, w->limits, server);
+    if (w->cap[server] < 0)
+        w->cap[server] = place_view_cap(v, w->limits, server);
+    uint32_t cap = (uint32_t)w->cap[server];
     bool own = cap > 0 && w->number[server] != COVER_NOBODY &&
                cap < (uint32_t)place_room(v->t->gr, v->global, 1, server) &&
                place_view_serves(v, w->limits, server, server);
@@ -84,6 +80,11 @@ static bool serves(const void *context, size_t server, size_t worker)
     return place_view_serves(w->v, w->limits, server, w->v->t->gr->workers[worker]);
 }
 
+static double cost(const void *context, size_t server)
+{
+    return ((const within *)context)->v->relay[server].share;
+}
+
 /* To the front with what has just served. */
 static void keep_first(place_refuter *rf, cover_prices p, size_t at)
 {
@@ -91,10 +92,10 @@ static void keep_first(place_refuter *rf, cover_prices p, size_t at)
     rf->kept[0] = p;
 }
 
-static edgeps_err keep(place_refuter *rf, const double *price)
+static edgeps_err keep(place_refuter *rf, const cover_reply *reply)
 {
     cover_prices p;
-    edgeps_err err = cover_prices_make(price, rf->gr->worker_count, &p);
+    edgeps_err err = cover_prices_make(reply->price, rf->gr->worker_count, reply->toll, &p);
     if (err)
         return err;
     if (rf->kept_count == MOST_KEPT)
@@ -113,7 +114,7 @@ static edgeps_err ask(place_refuter *rf, const cover_question *q, double *open, 
     rf->lps++;
     *refuted = reply.verdict == COVER_NO;
     if (*refuted)
-        err = keep(rf, reply.price);
+        err = keep(rf, &reply);
     else if (open)
         memcpy(open, reply.open, q->server_count * sizeof *open);
     cover_reply_free(&reply);
@@ -124,13 +125,17 @@ edgeps_err place_refute(place_refuter *rf, const place_view *v, bool lp, place_t
                         bool *refuted)
 {
     const place_ground *gr = v->t->gr;
-    within w = {v, &at->limits, rf->number};
-    cover_question q = {gr->worker_count, gr->count, 0, &w, most, offer, serves};
+    within w = {v, &at->limits, rf->number, rf->cap};
+    cover_question q = {gr->worker_count, gr->count, 0, at->limits.purse, &w, most, offer,
+                        serves,           cost};
     *refuted = true;
     if (at->locals < 1)
         return EDGEPS_OK;
     q.budget = (size_t)at->locals;
-    for (size_t k = 0; k < rf->kept_count; k++) {
+    for (size_t j = 0; j < gr->count; j++)
+        rf->cap[j] = -1;
+    size_t tried = lp || rf->kept_count < MOST_TRIED ? rf->kept_count : MOST_TRIED;
+    for (size_t k = 0; k < tried; k++) {
         if (!cover_prices_refute(&q, &rf->kept[k], &rf->top))
             continue;
         keep_first(rf, rf->kept[k], k);
@@ -142,25 +147,29 @@ edgeps_err place_refute(place_refuter *rf, const place_view *v, bool lp, place_t
 
 /* ---- all global servers ---- */
 
-/* Raises one candidate's bound to the least threshold of those before it, or to its own if that is
- * less. */
+/* Raises one candidate's bound to the least threshold of those before it, less the slack, or to its
+ * own if that is less. */
 static edgeps_err raise_bound(place_refuter *rf, const place_times *t, double *least_s,
                               place_candidate *c)
 {
     place_view v;
     place_threshold th = {0};
     bool refuted = false;
+    double mark_s = *least_s * (1 - SLACK);
     edgeps_err err = place_view_make(t, c->global, &v);
     if (err)
         return err;
-    if (*least_s < INFINITY)
-        err = place_refute_round(rf, &v, *least_s, &refuted);
+    if (mark_s < INFINITY)
+        err = place_refute_round(rf, &v, mark_s, &refuted);
     if (!err && !refuted)
-        err = place_threshold_search(
-            rf, &v, &(place_hunt){.lower_s = c->bound_s, .upper_s = *least_s}, &th);
+        err = place_threshold_search(rf, &v,
+                                     &(place_hunt){.lower_s = c->bound_s, .upper_s = mark_s}, &th);
     if (!err) {
-        c->bound_s = fmax(c->bound_s, refuted ? *least_s : th.bound_s);
-        *least_s = fmin(*least_s, c->bound_s);
+        c->bound_s = larger_of(c->bound_s, refuted ? mark_s : th.bound_s);
+        if (th.locals > 0) {
+            *least_s = smaller_of(*least_s, c->bound_s);
+            c->open_s = th.r_s;
+        }
         mem_free(th.open);
     }
     place_view_free(&v);
@@ -172,7 +181,7 @@ edgeps_err place_raise_bounds(place_refuter *rf, const place_times *t, place_wat
 {
     double least_s = upper_s;
     edgeps_err err = EDGEPS_OK;
-    for (size_t c = 0; !err && c < count && list[c].bound_s < least_s; c++) {
+    for (size_t c = 0; !err && c < count && list[c].bound_s < least_s * (1 - SLACK); c++) {
         if (!place_watch_go_on(w, 0))
             break;
         err = raise_bound(rf, t, &least_s, &list[c]);

@@ -3,7 +3,21 @@
 #ifndef EDGEPS_PLACE_REFUTE_INT_H
 #define EDGEPS_PLACE_REFUTE_INT_H
 
+#include "cover/question.h"
 #include "place/place_int.h"
+
+#define MOST_KEPT 64 /* prices; those that served last come first */
+
+struct place_refuter {
+    const place_ground *gr;
+    uint32_t *number; /* per node: which worker it is */
+    cover_prices kept[MOST_KEPT];
+    size_t kept_count;
+    cover_top top;
+    int32_t *cap; /* per node, for the limits asked about; negative: not known yet */
+    size_t lps;
+    double open_part[2]; /* where in the ranges of moments and of spreads a box stayed open last */
+};
 
 /* Is there no plan within at->limits that has at most at->locals local servers? By prices kept so
  * far, or else, with `lp`, by an LP, whose shares are put into at->open (unless that is NULL) when

@@ -233,7 +233,8 @@ static edgeps_err pose_timed(place_choice *c, size_t global, cover_timed *lp, do
         capacity[j] = place_joins(gr, global, j) ? place_room(gr, global, 1, j) : 0;
         for (size_t w = 0; w < gr->worker_count; w++)
             time[j * gr->worker_count + w] =
-                capacity[j] > 0 ? place_view_chain(&c->view, j, gr->workers[w]).round_s : INFINITY;
+                capacity[j] > 0 ? place_view_chain(&c->view, 0, j, gr->workers[w]).round_s
+                                : INFINITY;
     }
     *lp = (cover_timed){gr->worker_count, gr->count, time, capacity, gr->fan[global]};
     return EDGEPS_OK;

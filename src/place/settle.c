@@ -3,44 +3,92 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+#define PRECISION 1e-6 /* relative, of the factor on the limits */
+#define SHORTEST 1e-9
+#define LONGEST 1e300
+#define FIRST_STEP 0.01
 
+/* Open servers, and how far the limits must be stretched for what. */
 typedef struct settle {
     const place_view *v;
+    const place_limits *limits;
     const bool *open;
     int32_t locals;
     int32_t *cap;
-    double *list; /* times that matter, ascending */
-    size_t list_count;
+    double **factor; /* per open server: per worker's node */
 } settle;
 
-static void list_times(settle *s)
+static double ratio(double need_s, double limit_s)
 {
-    const place_ground *gr = s->v->t->gr;
-    for (size_t j = 0; j < gr->count; j++) {
-        const double *chain = s->v->chain[j], *load = s->v->load[j];
-        for (size_t w = 0; s->open[j] && w < gr->worker_count; w++) {
-            if (chain[gr->workers[w]] < INFINITY)
-                s->list[s->list_count++] = chain[gr->workers[w]];
-            if (load[w + 1] < INFINITY)
-                s->list[s->list_count++] = load[w + 1];
-        }
-    }
-    qsort(s->list, s->list_count, sizeof *s->list, by_value);
+    if (limit_s == INFINITY || need_s <= 0)
+        return 0;
+    return limit_s > 0 ? need_s / limit_s : INFINITY;
 }
 
-/* Does everybody find a place within r_s? */
-static bool fits(settle *s, place_match *match, double r_s)
+static double factor_of(const place_limits *need, const place_limits *limits)
+{
+    double factor = ratio(need->round_s, limits->round_s);
+    factor = larger_of(factor, ratio(need->first_in_s, limits->first_in_s));
+    factor = larger_of(factor, ratio(need->all_in_s, limits->all_in_s));
+    factor = larger_of(factor, ratio(need->all_out_s, limits->all_out_s));
+    return larger_of(factor, ratio(need->last_out_s, limits->last_out_s));
+}
+
+static place_limits stretched(const place_limits *limits, double factor)
+{
+    place_limits l = *limits;
+    l.round_s *= factor;
+    l.first_in_s *= factor;
+    l.all_in_s *= factor;
+    l.all_out_s *= factor;
+    l.last_out_s *= factor;
+    return l;
+}
+
+static void settle_free(settle *s)
+{
+    for (size_t j = 0; s->factor && j < s->v->t->gr->count; j++)
+        mem_free(s->factor[j]);
+    mem_free(s->factor);
+    mem_free(s->cap);
+}
+
+static edgeps_err settle_make(const place_view *v, const place_limits *limits, const bool *open,
+                              settle *out)
+{
+    const place_ground *gr = v->t->gr;
+    settle s = {.v = v, .limits = limits, .open = open};
+    edgeps_err err = EDGEPS_OK;
+    s.cap = mem_alloc(gr->count, sizeof *s.cap);
+    s.factor = mem_alloc(gr->count, sizeof *s.factor);
+    if (!s.cap || !s.factor)
+        err = EDGEPS_NOMEM;
+    for (size_t j = 0; !err && j < gr->count; j++) {
+        if (!open[j])
+            continue;
+        s.locals++;
+        s.factor[j] = mem_alloc(gr->count, sizeof **s.factor);
+        if (!s.factor[j])
+            err = EDGEPS_NOMEM;
+        for (size_t w = 0; !err && w < gr->worker_count; w++) {
+            place_limits need = place_view_chain(v, limits->spread_s, j, gr->workers[w]);
+            s.factor[j][gr->workers[w]] = factor_of(&need, limits);
+        }
+    }
+    if (err)
+        settle_free(&s);
+    else
+        *out = s;
+    return err;
+}
+
+/* Does everybody find a place within the limits stretched so far? */
+static bool fits(settle *s, place_match *match, double factor)
 {
     const place_ground *gr = s->v->t->gr;
-    place_limits limits = place_whole_round(r_s);
+    place_limits limits = stretched(s->limits, factor);
     for (size_t j = 0; j < gr->count; j++) {
         s->cap[j] = 0;
         if (!s->open[j])
@@ -49,51 +97,57 @@ static bool fits(settle *s, place_match *match, double r_s)
         int32_t time = place_view_cap(s->v, &limits, j);
         s->cap[j] = room < time ? room : time;
     }
-    return place_match_run(match, s->v->chain, r_s, s->cap) == gr->worker_count;
+    return place_match_run(match, s->factor, factor, s->cap) == gr->worker_count;
 }
 
+/* The least factor for the worker for whom it is largest. */
+static double least_factor(const settle *s)
+{
+    const place_ground *gr = s->v->t->gr;
+    double worst = SHORTEST;
+    for (size_t w = 0; w < gr->worker_count; w++) {
+        double best = INFINITY;
+        for (size_t j = 0; j < gr->count; j++)
+            if (s->open[j])
+                best = smaller_of(best, s->factor[j][gr->workers[w]]);
+        worst = larger_of(worst, best);
+    }
+    return worst;
+}
+
+/* In growing steps, then by halves; the match is that of the least factor that fits. */
 static void search(settle *s, place_match *match)
 {
-    size_t low = 0, high = s->list_count - 1;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (fits(s, match, s->list[middle]))
+    double low = least_factor(s), high = low, step = FIRST_STEP;
+    while (!fits(s, match, high)) {
+        low = high;
+        high *= 1 + step;
+        step *= 2;
+    }
+    while (high - low > PRECISION * high) {
+        double middle = low + (high - low) / 2;
+        if (fits(s, match, middle))
             high = middle;
         else
-            low = middle + 1;
+            low = middle;
     }
-    fits(s, match, s->list[low]);
+    fits(s, match, high);
 }
 
-edgeps_err place_settle(place_view *v, const bool *open, place_match *match, plan *pl,
-                        bool *settled)
+edgeps_err place_settle(const place_view *v, const place_limits *limits, const bool *open,
+                        place_match *match, plan *pl, bool *settled)
 {
     const place_ground *gr = v->t->gr;
-    settle s = {.v = v, .open = open};
-    edgeps_err err = EDGEPS_OK;
-    for (size_t j = 0; j < gr->count; j++) {
-        s.locals += open[j];
-        if (!err && open[j])
-            err = place_view_rows(v, j);
-    }
+    settle s;
+    edgeps_err err = settle_make(v, limits, open, &s);
     if (err)
         return err;
-    err = EDGEPS_NOMEM;
-    s.cap = mem_alloc(gr->count, sizeof *s.cap);
-    s.list = mem_alloc(2 * (size_t)s.locals * gr->worker_count, sizeof *s.list);
-    if (!s.cap || !s.list)
-        goto out;
-    err = EDGEPS_OK;
-    list_times(&s);
-    *settled =
-        s.locals <= v->most_locals && s.list_count > 0 && fits(&s, match, s.list[s.list_count - 1]);
-    if (!*settled)
-        goto out;
-    search(&s, match);
-    pl->global = (int32_t)v->global;
-    memcpy(pl->parent, match->parent, gr->count * sizeof *pl->parent);
-out:
-    mem_free(s.cap);
-    mem_free(s.list);
-    return err;
+    *settled = s.locals <= v->most_locals && fits(&s, match, LONGEST);
+    if (*settled) {
+        search(&s, match);
+        pl->global = (int32_t)v->global;
+        memcpy(pl->parent, match->parent, gr->count * sizeof *pl->parent);
+    }
+    settle_free(&s);
+    return EDGEPS_OK;
 }

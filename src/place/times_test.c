@@ -37,53 +37,79 @@ static void close_world(world *w)
 
 static place_limits larger(place_limits a, place_limits b)
 {
-    return (place_limits){fmax(a.round_s, b.round_s), fmax(a.first_in_s, b.first_in_s),
-                          fmax(a.all_in_s, b.all_in_s), fmax(a.all_out_s, b.all_out_s),
-                          fmax(a.last_out_s, b.last_out_s)};
+    return (place_limits){fmax(a.round_s, b.round_s),
+                          fmax(a.first_in_s, b.first_in_s),
+                          fmax(a.all_in_s, b.all_in_s),
+                          fmax(a.all_out_s, b.all_out_s),
+                          fmax(a.last_out_s, b.last_out_s),
+                          0,
+                          0};
 }
 
-/* What the elements of a plan need, all together. */
-static place_limits needs_of(const world *w, place_view *v, const plan *pl, int32_t *children,
-                             int32_t *locals)
+/* Local servers of a plan, and what their pulls take with one chunk, by their shares. */
+typedef struct locals {
+    int32_t children[64], remote[64], count;
+    double spread_s;
+} locals;
+
+static locals locals_of(const world *w, const place_view *v, const plan *pl)
 {
-    int32_t remote[64] = {0};
-    place_limits need = {0};
-    *locals = 0;
+    locals l = {.count = 0};
+    double shares = 0;
     for (size_t i = 0; i < w->p->count; i++) {
         if (pl->parent[i] == PLAN_NONE)
             continue;
         size_t j = (size_t)pl->parent[i];
-        need = larger(need, place_view_chain(v, j, i));
-        remote[j] += i != j;
-        *locals += children[j]++ == 0;
+        l.remote[j] += i != j;
+        shares += l.children[j] == 0 ? v->relay[j].share : 0;
+        l.count += l.children[j]++ == 0;
     }
+    if (job_chunk_count(&w->p->job) == 1)
+        l.spread_s = shares * w->times.all_wire / w->p->nodes[v->global].up_bytes_per_s;
+    return l;
+}
+
+/* What the elements of a plan need, all together. */
+static place_limits needs_of(const world *w, place_view *v, const plan *pl, const locals *l)
+{
+    place_limits need = {0};
+    for (size_t i = 0; i < w->p->count; i++)
+        if (pl->parent[i] != PLAN_NONE)
+            need = larger(need, place_view_chain(v, l->spread_s, (size_t)pl->parent[i], i));
     for (size_t j = 0; j < w->p->count; j++) {
-        place_limits load = place_view_load(v, j, (size_t)remote[j]);
+        size_t m = (size_t)l->remote[j];
         assert_int_equal(place_view_rows(v, j), EDGEPS_OK);
-        assert_true(v->load[j][remote[j]] == load.round_s);
-        need = larger(need, load);
+        assert_true(v->load[j][m] == place_view_load(v, 0, j, m).round_s);
+        need = larger(need, place_view_load(v, l->spread_s, j, m));
     }
-    return larger(need, v->fan[*locals]);
+    return larger(need, v->fan[l->count]);
 }
 
 /* Within its round time, and halved at a moment that its needs leave, a plan is allowed. */
 static void check_elements(const world *w, place_view *v, const plan *pl, double round_s)
 {
-    int32_t children[64] = {0}, locals;
-    place_limits need = needs_of(w, v, pl, children, &locals);
+    locals l = locals_of(w, v, pl);
+    place_limits need = needs_of(w, v, pl, &l);
     double r_s = round_s * SLACK;
     assert_true(need.round_s <= r_s);
     assert_true(need.first_in_s + need.all_out_s <= r_s);
     assert_true(need.all_in_s + need.last_out_s <= r_s);
     assert_true(v->least.round_s <= r_s && v->least.first_in_s + v->least.all_out_s <= r_s);
     assert_true(v->least.all_in_s + v->least.last_out_s <= r_s);
-    place_limits whole = place_whole_round(r_s);
-    assert_true(place_view_locals(v, &whole, &whole) >= locals);
+    double first_s[] = {need.first_in_s, r_s - need.all_out_s};
+    double last_s[] = {need.all_in_s, r_s - need.last_out_s};
+    double spread_s[] = {l.spread_s, l.spread_s};
+    place_limits whole = place_whole_round(r_s), halves = place_halves(r_s, first_s, last_s);
+    if (job_chunk_count(&w->p->job) == 1)
+        halves = place_spread(v, halves, spread_s);
+    assert_true(place_view_locals(v, &whole, &whole) >= l.count);
+    assert_true(place_view_locals(v, &halves, &halves) >= l.count);
     for (size_t j = 0; j < w->p->count; j++) {
-        if (!children[j])
+        if (!l.children[j])
             continue;
-        assert_true(place_view_cap(v, &whole, j) >= children[j]);
-        assert_true(place_view_most(v, &whole, j) >= children[j]);
+        assert_true(place_view_cap(v, &whole, j) >= l.children[j]);
+        assert_true(place_view_most(v, &whole, j) >= l.children[j]);
+        assert_true(place_view_cap(v, &halves, j) >= l.children[j]);
     }
 }
 
@@ -153,7 +179,7 @@ static void a_lone_chain_is_exact(void **state)
     double by_hand_s = 0.1 + 2 * 0.005 + 4064 / 1e5 + 4064 / 2e5;
     place_view v;
     assert_int_equal(place_view_make(&w.times, 0, &v), EDGEPS_OK);
-    assert_true(fixture_near(place_view_chain(&v, 0, 1).round_s, by_hand_s));
+    assert_true(fixture_near(place_view_chain(&v, 0, 0, 1).round_s, by_hand_s));
     place_view_free(&v);
     int32_t parent[] = {PLAN_NONE, 0};
     plan pl = {.count = 2, .global = 0, .parent = parent};

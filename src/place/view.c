@@ -19,13 +19,22 @@ static int by_value_down(const void *a, const void *b) { return by_value(b, a); 
 
 place_limits place_whole_round(double round_s)
 {
-    return (place_limits){round_s, INFINITY, INFINITY, INFINITY, INFINITY};
+    return (place_limits){round_s, INFINITY, INFINITY, INFINITY, INFINITY, 0, INFINITY};
 }
 
 place_limits place_halves(double round_s, const double first_s[2], const double last_s[2])
 {
-    return (place_limits){round_s, first_s[1], last_s[1], round_s - first_s[0],
-                          round_s - last_s[0]};
+    return (place_limits){round_s, first_s[1], last_s[1], round_s - first_s[0], round_s - last_s[0],
+                          0,       INFINITY};
+}
+
+place_limits place_spread(const place_view *v, place_limits halves, const double spread_s[2])
+{
+    double each_s = v->t->all_wire / v->t->gr->p->nodes[v->global].up_bytes_per_s;
+    halves.spread_s = spread_s[0];
+    if (each_s > 0)
+        halves.purse = spread_s[1] / each_s * (1 + 1e-9);
+    return halves;
 }
 
 bool place_keeps(const place_limits *need, const place_limits *limits)
@@ -35,7 +44,7 @@ bool place_keeps(const place_limits *need, const place_limits *limits)
            need->last_out_s <= limits->last_out_s;
 }
 
-static const place_limits nothing = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
+static const place_limits nothing = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, 0, 0};
 
 static place_relay relay_of(const place_times *t, size_t global, size_t j)
 {
@@ -47,53 +56,97 @@ static place_relay relay_of(const place_times *t, size_t global, size_t j)
     double push[] = {t->first_wire / out, t->all_wire / out, t->last_wire / out};
     double add[] = {t->first_sum / sum, t->all_sum / sum, t->last_sum / sum};
     double pull[] = {t->first_wire / back, t->all_wire / back, t->last_wire / back};
-    place_relay r = {.local = true};
+    place_relay r = {.local = true, .here_s = here_s};
+    r.share = j == global ? 0 : smaller_of(1, back / p->nodes[global].up_bytes_per_s);
     r.first_in_s = push[0] + add[0] + there_s;
     r.last_in_s = push[2] + add[2] + there_s;
-    r.all_in_s = fmax(push[1] + add[2], push[0] + add[1]) + there_s;
+    r.all_in_s = larger_of(push[1] + add[2], push[0] + add[1]) + there_s;
     r.first_out_s = pull[0] + here_s;
     r.all_out_s = pull[1] + here_s;
     r.last_out_s = pull[2] + here_s;
-    r.through_s = fmax(r.all_in_s + r.last_out_s, r.first_in_s + r.all_out_s);
+    r.through_s = larger_of(r.all_in_s + r.last_out_s, r.first_in_s + r.all_out_s);
     return r;
 }
 
-place_limits place_view_chain(const place_view *v, size_t server, size_t worker)
+/* What the spread of all pulls adds to the way of one. */
+static double wait_s(const place_view *v, double spread_s, size_t server)
 {
-    const place_times *t = v->t;
-    const problem *p = t->gr->p;
     const place_relay *r = &v->relay[server];
-    if (!r->local || !place_path(t->gr, server, worker))
-        return nothing;
+    return larger_of(0, spread_s + r->here_s - r->all_out_s);
+}
+
+/* From the start of the round until the server has a worker's first chunk, and all but the last of
+ * what it still has to add, complete. */
+typedef struct push {
+    double first_s, all_s;
+} push;
+
+static push push_of(const place_times *t, size_t server, size_t worker)
+{
+    const problem *p = t->gr->p;
     double out = problem_rate_bytes_per_s(p, worker, server);
-    double back = problem_rate_bytes_per_s(p, server, worker);
     double sum = p->nodes[server].sum_bytes_per_s;
     double start_s = p->nodes[worker].compute_s + problem_latency_s(p, worker, server);
-    double end_s = problem_latency_s(p, server, worker);
-    double first_s = start_s + t->first_wire / out + t->first_sum / sum;
+    double arrived_s = start_s + t->first_wire / out;
+    /* All chunks pass the push, or the sum. */
+    return (push){
+        arrived_s + t->first_sum / sum,
+        larger_of(start_s + t->all_wire / out + t->last_sum / sum, arrived_s + t->all_sum / sum)};
+}
+
+static place_limits way_there(const place_relay *r, push to)
+{
+    return (place_limits){.first_in_s = to.first_s + r->first_in_s,
+                          .all_in_s = larger_of(to.all_s + r->last_in_s, to.first_s + r->all_in_s)};
+}
+
+/* The same with the way back. */
+static void add_way_back(const place_view *v, double spread_s, size_t server, size_t worker,
+                         push to, place_limits *need)
+{
+    const place_times *t = v->t;
+    const place_relay *r = &v->relay[server];
+    double back = problem_rate_bytes_per_s(t->gr->p, server, worker);
+    double end_s = problem_latency_s(t->gr->p, server, worker);
     double last_s = end_s + t->last_wire / back, pulls_s = end_s + t->all_wire / back;
-    place_limits need;
-    /* All chunks pass the push, or the sum, or what lies between here and the global server. */
-    double here_s = fmax(start_s + t->all_wire / out + t->last_sum / sum,
-                         start_s + t->first_wire / out + t->all_sum / sum);
-    need.first_in_s = first_s + r->first_in_s;
-    need.all_in_s = fmax(here_s + r->last_in_s, first_s + r->all_in_s);
-    need.all_out_s = fmax(r->all_out_s + last_s, r->first_out_s + pulls_s);
-    need.last_out_s = r->last_out_s + last_s;
-    need.round_s = fmax(
-        here_s + r->last_in_s + r->last_out_s + last_s,
-        fmax(first_s + r->through_s + last_s, first_s + r->first_in_s + r->first_out_s + pulls_s));
+    /* The global server's pulls to its own workers are among those that spread. */
+    double wait = server == v->global ? 0 : wait_s(v, spread_s, server);
+    if (spread_s > 0 && server == v->global && worker != server)
+        last_s = pulls_s = larger_of(pulls_s, spread_s + end_s);
+    need->all_out_s = larger_of(r->all_out_s + last_s, r->first_out_s + pulls_s) + wait;
+    need->last_out_s = r->last_out_s + last_s + wait;
+    need->round_s = larger_of(larger_of(to.all_s + r->last_in_s + r->last_out_s + last_s,
+                                        to.first_s + r->through_s + last_s),
+                              to.first_s + r->first_in_s + r->first_out_s + pulls_s);
+}
+
+place_limits place_view_chain(const place_view *v, double spread_s, size_t server, size_t worker)
+{
+    const place_ground *gr = v->t->gr;
+    if (!v->relay[server].local || !place_path(gr, server, worker))
+        return nothing;
+    push to = push_of(v->t, server, worker);
+    place_limits need = way_there(&v->relay[server], to);
+    add_way_back(v, spread_s, server, worker, to, &need);
     return need;
 }
 
+/* As place_keeps of the chain, but most are refused on the way there. */
 bool place_view_serves(const place_view *v, const place_limits *limits, size_t server,
                        size_t worker)
 {
-    place_limits need = place_view_chain(v, server, worker);
+    const place_ground *gr = v->t->gr;
+    if (!v->relay[server].local || !place_path(gr, server, worker))
+        return false;
+    push to = push_of(v->t, server, worker);
+    place_limits need = way_there(&v->relay[server], to);
+    if (!place_keeps(&need, limits))
+        return false;
+    add_way_back(v, limits->spread_s, server, worker, to, &need);
     return place_keeps(&need, limits);
 }
 
-/* The m-th worker of another node joins those of a server: when their first chunks, and all of
+/* Workers of other nodes at a server: when their first chunks, and all of
  * them, have passed its down link. Flows on one link of which the t-th to start does not start
  * before c_t end no earlier than max over t of c_t + (m - t + 1) times what each takes alone. */
 typedef struct crowd {
@@ -105,12 +158,12 @@ static void join(const place_times *t, size_t server, crowd *c)
 {
     size_t at = c->m < t->gr->worker_count ? c->m : t->gr->worker_count - 1;
     double rate = t->gr->p->nodes[server].down_bytes_per_s;
-    c->first_s = fmax(c->first_s, t->compute_s[at]) + t->first_wire / rate;
-    c->all_s = fmax(c->all_s, t->compute_s[at]) + t->all_wire / rate;
+    c->first_s = larger_of(c->first_s, t->compute_s[at]) + t->first_wire / rate;
+    c->all_s = larger_of(c->all_s, t->compute_s[at]) + t->all_wire / rate;
     c->m++;
 }
 
-static place_limits crowd_need(const place_view *v, size_t server, const crowd *c)
+static place_limits crowd_need(const place_view *v, double spread_s, size_t server, const crowd *c)
 {
     const place_times *t = v->t;
     const problem_node *node = &t->gr->p->nodes[server];
@@ -121,31 +174,40 @@ static place_limits crowd_need(const place_view *v, size_t server, const crowd *
     double in_s = t->lat_in_s[server], out_s = t->lat_out_s[server];
     double last_out_s = count * t->last_wire * each_up_s + out_s;
     double pulls_s = count * t->all_wire * each_up_s + out_s;
+    double wait = wait_s(v, spread_s, server), all_down_s = c->all_s;
     double arrived_s = c->first_s + in_s;
+    /* The global server's own workers share its links with the other local servers: these are at
+     * least as many as their shares say. */
+    if (!other) {
+        double pushes_s = t->compute_s[0] + count * t->all_wire / node->down_bytes_per_s +
+                          spread_s * node->up_bytes_per_s / node->down_bytes_per_s;
+        all_down_s = larger_of(all_down_s, pushes_s);
+    }
     double first_s = arrived_s + t->first_sum * each_sum_s;
-    double all_s =
-        fmax(c->all_s + in_s + t->last_sum * each_sum_s, arrived_s + t->all_sum * each_sum_s);
+    double all_s = larger_of(all_down_s + in_s + t->last_sum * each_sum_s,
+                             arrived_s + t->all_sum * each_sum_s);
     double down_s = t->compute_s[0] + flows * t->all_wire / node->down_bytes_per_s +
                     (other ? problem_latency_s(t->gr->p, v->global, server) : 0) + last_out_s;
     double up_s = first_s + flows * t->all_wire * each_up_s + out_s;
-    place_limits need;
+    place_limits need = {0};
     need.first_in_s = first_s + r->first_in_s;
-    need.all_in_s = fmax(all_s + r->last_in_s, first_s + r->all_in_s);
-    need.all_out_s = fmax(r->first_out_s + pulls_s, r->all_out_s + last_out_s);
-    need.last_out_s = r->last_out_s + last_out_s;
-    need.round_s = fmax(fmax(need.all_in_s + need.last_out_s, need.first_in_s + need.all_out_s),
-                        fmax(down_s, up_s));
+    need.all_in_s = larger_of(all_s + r->last_in_s, first_s + r->all_in_s);
+    need.all_out_s = larger_of(r->first_out_s + pulls_s, r->all_out_s + last_out_s) + wait;
+    need.last_out_s = r->last_out_s + last_out_s + wait;
+    need.round_s =
+        larger_of(larger_of(need.all_in_s + need.last_out_s, need.first_in_s + need.all_out_s),
+                  larger_of(down_s, up_s));
     return need;
 }
 
-place_limits place_view_load(const place_view *v, size_t server, size_t m)
+place_limits place_view_load(const place_view *v, double spread_s, size_t server, size_t m)
 {
     crowd c = {0};
     if (m == 0)
         return (place_limits){0};
     while (c.m < m)
         join(v->t, server, &c);
-    return crowd_need(v, server, &c);
+    return crowd_need(v, spread_s, server, &c);
 }
 
 /* By the start of the first of them alone: the largest m with a + m b <= limit for each. */
@@ -158,14 +220,15 @@ int32_t place_view_most(const place_view *v, const place_limits *limits, size_t 
     if (room < 1)
         return 0;
     double in_s = limits->all_in_s - t->compute_s[0] - t->lat_in_s[server] - r->last_in_s;
-    double out_s = limits->all_out_s - r->first_out_s - t->lat_out_s[server];
+    double out_s = limits->all_out_s - r->first_out_s - t->lat_out_s[server] -
+                   wait_s(v, limits->spread_s, server);
     double round_s = limits->round_s - t->compute_s[0];
-    double slow = fmin(node->down_bytes_per_s, node->up_bytes_per_s);
-    double most =
-        fmin(round_s * slow, fmin(in_s * node->down_bytes_per_s, out_s * node->up_bytes_per_s)) /
-        t->all_wire;
+    double slow = smaller_of(node->down_bytes_per_s, node->up_bytes_per_s);
+    double most = smaller_of(round_s * slow, smaller_of(in_s * node->down_bytes_per_s,
+                                                        out_s * node->up_bytes_per_s)) /
+                  t->all_wire;
     /* Its own worker comes on top, and rounding may lose one. */
-    most = fmax(most, 0) * (1 + 1e-9) + 1;
+    most = larger_of(most, 0) * (1 + 1e-9) + 1;
     return most < room ? (int32_t)most : room;
 }
 
@@ -175,12 +238,17 @@ int32_t place_view_cap(const place_view *v, const place_limits *limits, size_t s
     if (most < 1)
         return 0;
     int32_t own = place_view_serves(v, limits, server, server);
-    int32_t room = place_room(v->t->gr, v->global, 1, server);
-    for (crowd c = {0}; cap < most && cap + own < room; cap++) {
-        join(v->t, server, &c);
-        place_limits need = crowd_need(v, server, &c);
-        if (!place_keeps(&need, limits))
-            break;
+    int32_t room = place_room(v->t->gr, v->global, 1, server) - own;
+    most = most < room ? most : room;
+    /* Nearly always it is `most` itself or one less. */
+    for (int32_t step = 1, above = most + 1; above - cap > 1;
+         step = cap > 0 ? (above - cap) / 2 : 2 * step) {
+        int32_t trial = above - step > cap ? above - step : cap + 1;
+        place_limits need = place_view_load(v, limits->spread_s, server, (size_t)trial);
+        if (place_keeps(&need, limits))
+            cap = trial;
+        else
+            above = trial;
     }
     return cap + own;
 }
@@ -200,12 +268,12 @@ static edgeps_err fill_fan(place_view *v)
     for (size_t j = 0; j < t->gr->count; j++) {
         if (!v->relay[j].local || t->start_s[j] == INFINITY)
             continue;
-        head_s = fmin(head_s, t->start_s[j]);
+        head_s = smaller_of(head_s, t->start_s[j]);
         if (j == v->global)
             continue;
         starts[others++] = t->start_s[j];
-        in_s = fmin(in_s, problem_latency_s(t->gr->p, j, v->global));
-        out_s = fmin(out_s, problem_latency_s(t->gr->p, v->global, j));
+        in_s = smaller_of(in_s, problem_latency_s(t->gr->p, j, v->global));
+        out_s = smaller_of(out_s, problem_latency_s(t->gr->p, v->global, j));
     }
     qsort(starts, others, sizeof *starts, by_value);
     v->fan[0] = (place_limits){0};
@@ -221,18 +289,19 @@ static edgeps_err fill_fan(place_view *v)
         double arrived_s = head_s, sent_s = 0, last_sent_s = 0;
         if (remote > 0) {
             double start_s = starts[remote - 1];
-            first_s = fmax(first_s, start_s) + t->first_wire / node->down_bytes_per_s;
-            all_s = fmax(all_s, start_s) + t->all_wire / node->down_bytes_per_s;
+            first_s = larger_of(first_s, start_s) + t->first_wire / node->down_bytes_per_s;
+            all_s = larger_of(all_s, start_s) + t->all_wire / node->down_bytes_per_s;
             arrived_s = first_s + in_s;
             sent_s = flows * t->all_wire / node->up_bytes_per_s + out_s;
             last_sent_s = flows * t->last_wire / node->up_bytes_per_s + out_s;
         }
         need->first_in_s = arrived_s + t->first_sum * each_sum_s;
-        need->all_in_s = fmax(all_s + (remote ? in_s : 0) + t->last_sum * each_sum_s,
-                              arrived_s + t->all_sum * each_sum_s);
+        need->all_in_s = larger_of(all_s + (remote ? in_s : 0) + t->last_sum * each_sum_s,
+                                   arrived_s + t->all_sum * each_sum_s);
         need->all_out_s = sent_s;
         need->last_out_s = last_sent_s;
-        need->round_s = fmax(need->all_in_s + need->last_out_s, need->first_in_s + need->all_out_s);
+        need->round_s =
+            larger_of(need->all_in_s + need->last_out_s, need->first_in_s + need->all_out_s);
     }
     mem_free(starts);
     return EDGEPS_OK;
@@ -277,9 +346,9 @@ static bool enough_turns(const place_view *v, double left_s, double turn_s, plac
     for (size_t turn = 0; turn < k; turn++) {
         all_but_last = others;
         left_s -= turn_s;
-        others += 1 + (left_s > 0 ? fmin(left_s * rate[turn], workers) : 0);
+        others += 1 + (left_s > 0 ? smaller_of(left_s * rate[turn], workers) : 0);
     }
-    return fmax(others, own + all_but_last) >= workers * (1 - 1e-9);
+    return larger_of(others, own + all_but_last) >= workers * (1 - 1e-9);
 }
 
 static bool enough_ways(const place_view *v, const place_limits *limits, size_t k, double own)
@@ -311,16 +380,24 @@ int32_t place_view_locals(const place_view *v, const place_limits *limits,
 
 static place_limits larger(place_limits a, place_limits b)
 {
-    return (place_limits){fmax(a.round_s, b.round_s), fmax(a.first_in_s, b.first_in_s),
-                          fmax(a.all_in_s, b.all_in_s), fmax(a.all_out_s, b.all_out_s),
-                          fmax(a.last_out_s, b.last_out_s)};
+    return (place_limits){larger_of(a.round_s, b.round_s),
+                          larger_of(a.first_in_s, b.first_in_s),
+                          larger_of(a.all_in_s, b.all_in_s),
+                          larger_of(a.all_out_s, b.all_out_s),
+                          larger_of(a.last_out_s, b.last_out_s),
+                          0,
+                          0};
 }
 
 static place_limits smaller(place_limits a, place_limits b)
 {
-    return (place_limits){fmin(a.round_s, b.round_s), fmin(a.first_in_s, b.first_in_s),
-                          fmin(a.all_in_s, b.all_in_s), fmin(a.all_out_s, b.all_out_s),
-                          fmin(a.last_out_s, b.last_out_s)};
+    return (place_limits){smaller_of(a.round_s, b.round_s),
+                          smaller_of(a.first_in_s, b.first_in_s),
+                          smaller_of(a.all_in_s, b.all_in_s),
+                          smaller_of(a.all_out_s, b.all_out_s),
+                          smaller_of(a.last_out_s, b.last_out_s),
+                          0,
+                          0};
 }
 
 /* Each hard worker where it is least. */
@@ -332,7 +409,7 @@ static void fill_least(place_view *v)
         place_limits best = nothing;
         for (size_t j = 0; j < t->gr->count; j++)
             if (v->relay[j].local)
-                best = smaller(best, place_view_chain(v, j, t->hard[h]));
+                best = smaller(best, place_view_chain(v, 0, j, t->hard[h]));
         v->least = larger(v->least, best);
     }
 }
@@ -397,11 +474,11 @@ edgeps_err place_view_rows(place_view *v, size_t server)
         return EDGEPS_NOMEM;
     }
     for (size_t i = 0; i < count; i++)
-        chain[i] = place_view_chain(v, server, i).round_s;
+        chain[i] = place_view_chain(v, 0, server, i).round_s;
     crowd c = {0};
     while (c.m < count) {
         join(v->t, server, &c);
-        load[c.m] = v->relay[server].local ? crowd_need(v, server, &c).round_s : INFINITY;
+        load[c.m] = v->relay[server].local ? crowd_need(v, 0, server, &c).round_s : INFINITY;
     }
     v->chain[server] = chain;
     v->load[server] = load;
