@@ -178,7 +178,7 @@ static place_limits crowd_need(const place_view *v, double spread_s, size_t serv
     double arrived_s = c->first_s + in_s;
     /* The global server's own workers share its links with the other local servers: these are at
      * least as many as their shares say. */
-    if (!other) {
+    if (!other && spread_s > 0) {
         double pushes_s = t->compute_s[0] + count * t->all_wire / node->down_bytes_per_s +
                           spread_s * node->up_bytes_per_s / node->down_bytes_per_s;
         all_down_s = larger_of(all_down_s, pushes_s);
