@@ -15,6 +15,9 @@
 /* ... beyond that, flows over so many pairs in all, and at least a few. */
 #define STEP_WORK 4000000
 #define LEAST_STEPS 100
+/* ... and for all global servers together. */
+#define ALL_WORK 400000000
+#define LEAST_ALL_STEPS 1000
 
 typedef struct level {
     uint32_t *options; /* servers to try here, best first */
@@ -34,6 +37,7 @@ typedef struct search {
     uint32_t *option_pool;
     size_t steps;
     size_t most_steps;
+    size_t *steps_left; /* for all global servers */
 } search;
 
 static void search_free(search *s)
@@ -118,6 +122,7 @@ static void leave_level(search *s, size_t depth)
 static bool all_served(search *s)
 {
     s->steps++;
+    *s->steps_left -= *s->steps_left > 0;
     return place_match_run(&s->match, NULL, 0, s->cap) == s->gr->worker_count;
 }
 
@@ -170,14 +175,14 @@ static place_found run_search(search *s, int32_t locals)
         s->cap[server] = place_room(s->gr, s->global, locals, server);
         if (all_served(s))
             return PLACE_FOUND;
-        if (s->steps > s->most_steps)
+        if (s->steps > s->most_steps || *s->steps_left == 0)
             return PLACE_GAVE_UP;
         enter_level(s, ++depth);
     }
 }
 
-edgeps_err place_find(const place_ground *gr, size_t global, const double *prefer, plan *pl,
-                      place_found *found)
+static edgeps_err find(const place_ground *gr, size_t global, const double *prefer,
+                       size_t *steps_left, plan *pl, place_found *found)
 {
     search s;
     int32_t tried_room = -1;
@@ -189,6 +194,7 @@ edgeps_err place_find(const place_ground *gr, size_t global, const double *prefe
     edgeps_err err = search_make(gr, global, prefer, &s);
     if (err)
         return err;
+    s.steps_left = steps_left;
     /* Fewer local servers leave the global server's node more room for children; without more room
      * the search with more local servers has covered it. */
     for (int32_t k = gr->fan[global]; k >= 1 && answer != PLACE_FOUND; k--) {
@@ -209,6 +215,13 @@ edgeps_err place_find(const place_ground *gr, size_t global, const double *prefe
     return EDGEPS_OK;
 }
 
+edgeps_err place_find(const place_ground *gr, size_t global, const double *prefer, plan *pl,
+                      place_found *found)
+{
+    size_t no_limit = SIZE_MAX;
+    return find(gr, global, prefer, &no_limit, pl, found);
+}
+
 static size_t roomiest_left(const place_ground *gr, const bool *tried)
 {
     size_t best = gr->count;
@@ -223,16 +236,19 @@ edgeps_err place_find_any(const place_ground *gr, plan *pl, place_found *found)
 {
     edgeps_err err = EDGEPS_OK;
     place_found answer = PLACE_NONE;
+    size_t steps_left = SIZE_MAX;
     bool *tried = mem_alloc(gr->count, sizeof *tried);
     if (!tried)
         return EDGEPS_NOMEM;
-    while (answer != PLACE_FOUND) {
+    if (gr->count > SMALL_NODES)
+        steps_left = ALL_WORK / (gr->count * gr->worker_count) + LEAST_ALL_STEPS;
+    while (answer != PLACE_FOUND && (steps_left > 0 || answer == PLACE_NONE)) {
         size_t g = roomiest_left(gr, tried);
         place_found one;
         if (g == gr->count)
             break;
         tried[g] = true;
-        err = place_find(gr, g, NULL, pl, &one);
+        err = find(gr, g, NULL, &steps_left, pl, &one);
         if (err)
             goto out;
         if (one != PLACE_NONE)

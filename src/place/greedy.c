@@ -9,6 +9,15 @@
 #define MOST_EXACT_NODES 30 /* up to which the exact time of a single chunk is cheap */
 #define TRIALS_PER_LOOK 16  /* between two looks at the clock */
 #define GREEDY_US 3000000   /* about the time for all candidates, by a count; the first is free */
+#define START_US 300000     /* ... where its plan is but the start of another algorithm */
+#define ATTACHED 32000      /* workers attached in the trials for one addition, about ... */
+#define LEAST_TRIALS 8      /* ... but at least so many servers are tried */
+
+/* A server that may be opened, and the time that it can promise. */
+typedef struct promise {
+    double time_s;
+    uint32_t server;
+} promise;
 
 typedef struct greedy {
     const place_ground *gr;
@@ -19,8 +28,11 @@ typedef struct greedy {
     int32_t *children; /* per server, own worker included */
     int32_t *remote;   /* without it */
     uint32_t *order;   /* workers, slowest computation first */
+    uint32_t last;     /* worker that came off worst in the last attachment */
+    promise *promises; /* of the servers that may be opened */
     plan trial;
     double work_us;
+    double limit_us;
 } greedy;
 
 static void greedy_free(greedy *s)
@@ -30,6 +42,7 @@ static void greedy_free(greedy *s)
     mem_free(s->children);
     mem_free(s->remote);
     mem_free(s->order);
+    mem_free(s->promises);
     plan_free(&s->trial);
 }
 
@@ -45,9 +58,9 @@ static void sort_slowest_first(const place_ground *gr, uint32_t *order)
     }
 }
 
-static edgeps_err greedy_make(const place_ground *gr, greedy *out)
+static edgeps_err greedy_make(const place_ground *gr, double limit_us, greedy *out)
 {
-    greedy s = {.gr = gr};
+    greedy s = {.gr = gr, .limit_us = limit_us};
     edgeps_err err = place_best_make(gr->p, &s.best);
     if (!err)
         err = plan_make(gr->count, &s.trial);
@@ -55,7 +68,8 @@ static edgeps_err greedy_make(const place_ground *gr, greedy *out)
     s.children = mem_alloc(gr->count, sizeof *s.children);
     s.remote = mem_alloc(gr->count, sizeof *s.remote);
     s.order = mem_alloc(gr->count, sizeof *s.order);
-    if (err || !s.open || !s.children || !s.remote || !s.order) {
+    s.promises = mem_alloc(gr->count, sizeof *s.promises);
+    if (err || !s.open || !s.children || !s.remote || !s.order || !s.promises) {
         greedy_free(&s);
         return EDGEPS_NOMEM;
     }
@@ -95,6 +109,7 @@ static size_t attach(greedy *s, int32_t locals)
 {
     const place_ground *gr = s->gr;
     size_t unserved = 0;
+    double last_s = -1;
     memset(s->children, 0, gr->count * sizeof *s->children);
     memset(s->remote, 0, gr->count * sizeof *s->remote);
     for (size_t w = 0; w < gr->worker_count; w++) {
@@ -115,6 +130,10 @@ static size_t attach(greedy *s, int32_t locals)
         }
         s->trial.parent[i] = to;
         unserved += to == PLAN_NONE;
+        if (best_s > last_s) {
+            last_s = best_s;
+            s->last = (uint32_t)i;
+        }
         if (to != PLAN_NONE) {
             s->children[to]++;
             s->remote[to] += (size_t)to != i;
@@ -147,24 +166,63 @@ static edgeps_err judge(greedy *s, int32_t locals, score *out)
     return EDGEPS_OK;
 }
 
+/* With its share of all workers, and the one that is worst off, the server takes at least so long;
+ * the longer, the fewer of its share its storage holds. */
+static double promised_s(const greedy *s, size_t server, int32_t room, int32_t share)
+{
+    int32_t held = room < share ? room : share;
+    place_limits load = place_view_load(s->view, 0, server, (size_t)held);
+    place_limits chain = place_view_chain(s->view, 0, server, s->last);
+    return fmax(load.round_s, chain.round_s) * share / held;
+}
+
+static int by_promise(const void *a, const void *b)
+{
+    const promise *x = a, *y = b;
+    if (x->time_s != y->time_s)
+        return x->time_s < y->time_s ? -1 : 1;
+    return (x->server > y->server) - (x->server < y->server);
+}
+
+/* Lists the servers to try: all that may be opened, or in large networks the most promising. */
+static size_t list_promises(greedy *s, int32_t locals)
+{
+    const place_ground *gr = s->gr;
+    size_t count = 0, trials = ATTACHED / gr->worker_count;
+    int32_t share = (int32_t)((gr->worker_count + (size_t)locals - 1) / (size_t)locals);
+    trials = trials > LEAST_TRIALS ? trials : LEAST_TRIALS;
+    for (size_t j = 0; j < gr->count; j++) {
+        int32_t room = place_room(gr, s->view->global, locals, j);
+        if (!is_open(s, (uint32_t)j) && place_joins(gr, s->view->global, j) && room > 0)
+            s->promises[count++] = (promise){.server = (uint32_t)j};
+    }
+    if (count <= trials)
+        return count;
+    for (size_t k = 0; k < count; k++) {
+        size_t j = s->promises[k].server;
+        s->promises[k].time_s = promised_s(s, j, place_room(gr, s->view->global, locals, j), share);
+    }
+    qsort(s->promises, count, sizeof *s->promises, by_promise);
+    return trials;
+}
+
 /* Finds the server whose opening helps most; PLAN_NONE when none improves on *now. */
 static edgeps_err best_addition(greedy *s, place_watch *w, int32_t locals, score *now,
                                 int32_t *server)
 {
+    size_t count = list_promises(s, locals);
     *server = PLAN_NONE;
-    for (size_t j = 0; j < s->gr->count; j++) {
+    for (size_t k = 0; k < count; k++) {
         score one;
-        if (j % TRIALS_PER_LOOK == TRIALS_PER_LOOK - 1 && !place_watch_go_on(w, 0))
+        uint32_t j = s->promises[k].server;
+        if (k % TRIALS_PER_LOOK == TRIALS_PER_LOOK - 1 && !place_watch_go_on(w, 0))
             return EDGEPS_OK;
-        if (is_open(s, (uint32_t)j) || !place_joins(s->gr, s->view->global, j) ||
-            place_room(s->gr, s->view->global, locals, j) < 1)
-            continue;
         edgeps_err err = place_view_rows(s->view, j);
         if (err)
             return err;
-        open_server(s, (uint32_t)j);
+        open_server(s, j);
         err = judge(s, locals, &one);
-        close_server(s, (uint32_t)j);
+        close_server(s, j);
         if (err)
             return err;
         if (better(one, *now)) {
@@ -181,6 +239,7 @@ static edgeps_err grow(greedy *s, place_watch *w)
     score now = {.unserved = gr->worker_count + 1, .time_s = INFINITY};
     s->trial.global = (int32_t)s->view->global;
     s->open_count = 0;
+    s->last = s->order[0];
     for (int32_t k = 1; k <= gr->fan[s->view->global] && !w->stopped; k++) {
         int32_t server;
         double round_s;
@@ -205,7 +264,8 @@ static edgeps_err visit_candidates(greedy *s, const place_times *t, place_watch 
     if (err)
         return err;
     size_t c = 0;
-    for (; !err && c < count && list[c].bound_s < s->best.round_s && s->work_us < GREEDY_US; c++) {
+    for (; !err && c < count && list[c].bound_s < s->best.round_s && s->work_us < s->limit_us;
+         c++) {
         place_view view;
         if (c > 0 && !place_watch_go_on(w, (double)c / (double)count))
             break;
@@ -239,13 +299,14 @@ static edgeps_err search(greedy *s, const place_times *t, place_watch *w, place_
     return err;
 }
 
-static edgeps_err run(const place_ground *gr, place_watch *w, place_result *r, place_found *found)
+static edgeps_err run(const place_ground *gr, double limit_us, place_watch *w, place_result *r,
+                      place_found *found)
 {
     place_times t = {0};
     greedy s = {0};
     edgeps_err err = place_times_make(gr, &t);
     if (!err)
-        err = greedy_make(gr, &s);
+        err = greedy_make(gr, limit_us, &s);
     s.best.watch = w;
     if (!err)
         err = search(&s, &t, w, r, found);
@@ -264,7 +325,7 @@ edgeps_err place_best_start(place_best *b, const place_ground *gr, const place_o
     double round_s;
     place_result first = {.plan.global = PLAN_NONE};
     b->watch = w;
-    edgeps_err err = run(gr, w, &first, found);
+    edgeps_err err = run(gr, START_US, w, &first, found);
     if (!err && *found == PLACE_FOUND) {
         err = cost_round_s(gr->p, &first.plan, &round_s);
         if (!err && work_us > 0)
@@ -287,7 +348,7 @@ edgeps_err place_greedy(const problem *p, const place_options *options, edgeps_d
     edgeps_err err = place_ground_make(p, &gr);
     if (err)
         return err;
-    err = run(&gr, &w, &r, &found);
+    err = run(&gr, GREEDY_US, &w, &r, &found);
     if (!err && found != PLACE_FOUND)
         place_infeasible_reason(&gr, found, r.reason, sizeof r.reason);
     if (!err)

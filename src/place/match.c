@@ -15,9 +15,10 @@ edgeps_err place_match_make(const place_ground *gr, place_match *out)
     m.stuck = mem_alloc(gr->count, sizeof *m.stuck);
     m.open = mem_alloc(gr->count, sizeof *m.open);
     m.seen = mem_alloc(gr->count, sizeof *m.seen);
+    m.dead = mem_alloc(gr->count, sizeof *m.dead);
     m.from = mem_alloc(gr->count, sizeof *m.from);
     m.queue = mem_alloc(gr->count, sizeof *m.queue);
-    if (!m.parent || !m.load || !m.stuck || !m.open || !m.seen || !m.from || !m.queue) {
+    if (!m.parent || !m.load || !m.stuck || !m.open || !m.seen || !m.dead || !m.from || !m.queue) {
         place_match_free(&m);
         return EDGEPS_NOMEM;
     }
@@ -32,6 +33,7 @@ void place_match_free(place_match *m)
     mem_free(m->stuck);
     mem_free(m->open);
     mem_free(m->seen);
+    mem_free(m->dead);
     mem_free(m->from);
     mem_free(m->queue);
     *m = (place_match){0};
@@ -90,11 +92,13 @@ static size_t push_children(place_match *m, size_t server, size_t tail)
 }
 
 /* Breadth first from an unserved worker. True when it found a server with room; otherwise the
- * queue holds the stuck set, its size in *reached. */
+ * queue holds the stuck set, its size in *reached. What a search in vain has reached is full, and
+ * leads to nothing else, for all later ones: it is not entered again, so that all searches in vain
+ * together cost no more than one. */
 static bool augment(place_match *m, const arcs *a, size_t worker, size_t *reached)
 {
     size_t tail = 0;
-    memset(m->seen, 0, m->gr->count * sizeof *m->seen);
+    memcpy(m->seen, m->dead, m->gr->count * sizeof *m->seen);
     m->queue[tail++] = (uint32_t)worker;
     for (size_t head = 0; head < tail; head++) {
         for (size_t s = 0; s < m->open_count; s++) {
@@ -111,6 +115,7 @@ static bool augment(place_match *m, const arcs *a, size_t worker, size_t *reache
         }
     }
     *reached = tail;
+    memcpy(m->dead, m->seen, m->gr->count * sizeof *m->dead);
     return false;
 }
 
@@ -120,6 +125,7 @@ size_t place_match_run(place_match *m, double *const *time_s, double limit_s, co
     arcs a = {time_s, limit_s, cap};
     size_t served = 0;
     m->open_count = m->stuck_count = 0;
+    memset(m->dead, 0, gr->count * sizeof *m->dead);
     for (size_t j = 0; j < gr->count; j++) {
         m->parent[j] = PLAN_NONE;
         m->load[j] = 0;

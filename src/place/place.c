@@ -12,6 +12,7 @@
 
 #define EXEC "exec:" /* and a command, in place of a name */
 
+#define BOUND_US 0.12       /* about what the bound of a plan takes per node */
 #define RUNNER_UP_US 300000 /* about the time for comparing global servers, by a count */
 
 const place_algorithm place_algorithms[] = {
@@ -107,25 +108,46 @@ static edgeps_err fill_bound(const place_ground *gr, place_watch *w, place_resul
     return err;
 }
 
+/* Can the node be the global server of local servers with so many children each? */
+static bool may_be_global(const place_ground *gr, const int32_t *children, size_t node)
+{
+    int32_t locals = 0;
+    for (size_t j = 0; j < gr->count; j++)
+        locals += children[j] > 0;
+    if (!gr->p->nodes[node].serve || locals > gr->fan[node])
+        return false;
+    for (size_t j = 0; j < gr->count; j++)
+        if (children[j] > 0 &&
+            (!place_joins(gr, node, j) || children[j] > place_room(gr, node, locals, j)))
+            return false;
+    return true;
+}
+
 /* What the best other node would make of the role of the global server, all else equal. Looks at a
  * few nodes only where rounds take long to play. */
-static edgeps_err find_runner_up(const problem *p, const plan *from, place_best *others,
+static edgeps_err find_runner_up(const place_ground *gr, const plan *from, place_best *others,
                                  size_t *candidates)
 {
     plan pl;
-    edgeps_err err = plan_copy(from, &pl);
+    double bounds_us = 0;
+    int32_t *children = mem_alloc(gr->count, sizeof *children);
+    edgeps_err err = children ? plan_copy(from, &pl) : EDGEPS_NOMEM;
     if (err)
-        return err;
+        goto out;
+    plan_children(from, children);
     *candidates = 1;
-    for (size_t g = 0; !err && g < p->count && others->work_us < RUNNER_UP_US; g++) {
+    for (size_t g = 0; !err && g < gr->count && others->work_us + bounds_us < RUNNER_UP_US; g++) {
         double round_s;
         pl.global = (int32_t)g;
-        if (pl.global == from->global || plan_check(&pl, p, NULL) != EDGEPS_OK)
+        if (pl.global == from->global || !may_be_global(gr, children, g))
             continue;
         ++*candidates;
+        bounds_us += BOUND_US * (double)gr->count;
         err = place_best_offer(others, &pl, &round_s);
     }
     plan_free(&pl);
+out:
+    mem_free(children);
     return err;
 }
 
@@ -152,8 +174,9 @@ static void write_reason(const problem *p, place_result *r, size_t candidates,
 
 /* Fills in the cost and why this global server. Should the runner-up win after all (the search was
  * cut short before it came to it), the two change places. */
-static edgeps_err explain_global(const problem *p, bool fixed, place_result *r)
+static edgeps_err explain_global(const place_ground *gr, bool fixed, place_result *r)
 {
+    const problem *p = gr->p;
     place_best others;
     size_t candidates = 0;
     edgeps_err err = place_best_make(p, &others);
@@ -161,7 +184,7 @@ static edgeps_err explain_global(const problem *p, bool fixed, place_result *r)
         return err;
     err = cost_evaluate(p, &r->plan, &r->cost);
     if (!err)
-        err = find_runner_up(p, &r->plan, &others, &candidates);
+        err = find_runner_up(gr, &r->plan, &others, &candidates);
     if (!err && !fixed && others.round_s < r->cost.round_s) {
         int32_t second = r->plan.global;
         r->plan.global = others.plan.global;
@@ -184,7 +207,7 @@ static edgeps_err finish(const place_ground *gr, const place_options *o, place_w
     if (!err && plan_check(&r->plan, gr->p, diag) != EDGEPS_OK)
         return diag_wrap(diag, EDGEPS_INTERNAL, "placement made a plan that breaks a constraint");
     if (!err)
-        err = explain_global(gr->p, o->no_polish, r);
+        err = explain_global(gr, o->no_polish, r);
     if (!err && r->lower_bound_s <= 0)
         err = fill_bound(gr, w, r);
     if (err)

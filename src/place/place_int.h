@@ -81,6 +81,7 @@ typedef struct place_match {
     uint32_t *open; /* servers with cap > 0 */
     size_t open_count;
     bool *seen;
+    bool *dead;
     uint32_t *from;
     uint32_t *queue;
 } place_match;
