@@ -7,7 +7,7 @@ include(CMakePackageConfigHelpers)
 
 set(public_headers
     base/api.h base/err.h base/mem.h network/network.h network/route.h network/generate.h job/job.h problem/problem.h plan/plan.h plan/plan_set.h
-    cost/cost.h cost/sensitivity.h place/place.h adapt/adapt.h adapt/history.h
+    cost/cost.h cost/sensitivity.h place/place.h place/shards.h adapt/adapt.h adapt/history.h
     adapt/trace.h meter/meter.h formats/network_json.h formats/topology.h formats/network_csv.h formats/iperf.h
     formats/plan_json.h formats/problem_json.h formats/quantity.h)
 

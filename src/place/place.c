@@ -61,8 +61,16 @@ static edgeps_err unknown_algorithm(const char *name, edgeps_diag *diag)
                      names);
 }
 
-static edgeps_err check_input(const problem *p, const place_options *o, edgeps_diag *diag)
+static const char *command_of(const char *name)
 {
+    return strncmp(name, EXEC, strlen(EXEC)) == 0 ? name + strlen(EXEC) : NULL;
+}
+
+edgeps_err place_check_request(const char *name, const problem *p, const place_options *o,
+                               edgeps_diag *diag)
+{
+    if (!find_algorithm(name) && !command_of(name))
+        return unknown_algorithm(name, diag);
     if (p->count == 0 || p->worker_count == 0 || p->max_locals == 0)
         return diag_fail(diag, EDGEPS_INFEASIBLE, "a problem without nodes or workers");
     if (!(o->deadline_s >= 0))
@@ -227,12 +235,10 @@ edgeps_err place_run(const char *name, const problem *p, const place_options *op
     static const place_options defaults;
     const place_options *o = options ? options : &defaults;
     const place_algorithm *algorithm = find_algorithm(name);
-    const char *command = strncmp(name, EXEC, strlen(EXEC)) == 0 ? name + strlen(EXEC) : NULL;
+    const char *command = command_of(name);
     place_ground gr = {0};
     place_result r = {.plan.global = PLAN_NONE};
-    if (!algorithm && !command)
-        return unknown_algorithm(name, diag);
-    edgeps_err err = check_input(p, o, diag);
+    edgeps_err err = place_check_request(name, p, o, diag);
     if (err)
         return err;
     place_watch w = place_watch_start(o);

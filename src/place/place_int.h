@@ -28,6 +28,11 @@ bool place_watch_go_on(place_watch *w, double done_fraction);
 /* A plan of this round time is known. */
 void place_watch_best(place_watch *w, double round_s);
 
+/* What place_run refuses whatever the network: EDGEPS_USAGE, or EDGEPS_INFEASIBLE for a problem
+ * without workers. */
+edgeps_err place_check_request(const char *name, const problem *p, const place_options *options,
+                               edgeps_diag *diag);
+
 /* ---- constraints that do not depend on time ---- */
 
 typedef struct place_ground {
@@ -452,6 +457,21 @@ void place_relieve(place_moves *m, rng *r, place_watch *w, double *effort);
  * 0.3 s. */
 edgeps_err place_polish(const place_ground *gr, const place_options *options, place_watch *w,
                         double work_us, plan *pl, double *round_s);
+
+/* Judges a plan that has others beside it. */
+typedef struct place_judge {
+    edgeps_err (*round_s)(void *context, const plan *pl, double *round_s);
+    double (*bound_s)(void *context, const plan *pl); /* of what round_s says */
+    void *context;
+    double bound_us; /* what a bound, and a round cost roughly */
+    double evaluation_us;
+    double work_us; /* for the search; what it takes is taken off */
+    uint64_t seed;
+} place_judge;
+
+/* The same by this judge; that the plan alone is fast only guides the search. */
+edgeps_err place_polish_among(const place_ground *gr, place_watch *w, place_judge *judge, plan *pl,
+                              double *round_s);
 
 /* Replaces the best plan by `pl` when it is feasible and faster. */
 typedef struct place_best {

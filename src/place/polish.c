@@ -31,7 +31,8 @@ typedef struct neighbour {
 typedef struct polish {
     const place_ground *gr;
     place_watch *watch;
-    place_moves moves; /* the plan where the search is, and its neighbours */
+    const place_judge *judge; /* NULL: the plan is alone on its links */
+    place_moves moves;        /* the plan where the search is, and its neighbours */
     double now_s;
     plan *best; /* the caller's plan */
     double best_s;
@@ -40,7 +41,8 @@ typedef struct polish {
     rng r;
     uint64_t kicks_left;
     double work_left_us;
-    double bound_us; /* about what a move with its bound takes */
+    double relief_us; /* about what a move with the bound of its plan alone takes, ... */
+    double bound_us;  /* ... with the bound that counts */
 } polish;
 
 static void number_moves(polish *s)
@@ -51,12 +53,14 @@ static void number_moves(polish *s)
         s->first[kind + 1] = s->first[kind] + moves[kind];
 }
 
-static edgeps_err polish_make(const place_ground *gr, uint64_t seed, plan *best, polish *out)
+static edgeps_err polish_make(const place_ground *gr, uint64_t seed, const place_judge *judge,
+                              plan *best, polish *out)
 {
-    polish s = {.gr = gr, .best = best, .r = rng_make(seed, POLISH_STREAM)};
-    number_moves(&s);
+    polish s = {.gr = gr, .judge = judge, .best = best, .r = rng_make(seed, POLISH_STREAM)};
     double workers = (double)gr->worker_count;
-    s.bound_us = 0.3 + 0.1 * sqrt(workers);
+    number_moves(&s);
+    s.relief_us = 0.3 + 0.1 * sqrt(workers);
+    s.bound_us = s.relief_us + (judge ? judge->bound_us : 0);
     s.kicks_left = 2 * gr->worker_count;
     edgeps_err err = place_moves_make(gr, best, &s.moves);
     if (!err)
@@ -119,6 +123,13 @@ static walk start_walk(polish *s)
     return k;
 }
 
+static double bound_s(polish *s)
+{
+    if (s->judge)
+        return s->judge->bound_s(s->judge->context, cost_search_plan(s->moves.search));
+    return cost_search_bound_s(s->moves.search);
+}
+
 /* The next neighbours of the walk that may be faster, best bound first. */
 static size_t list_batch(polish *s, walk *k)
 {
@@ -129,10 +140,10 @@ static size_t list_batch(polish *s, walk *k)
         s->work_left_us -= s->bound_us;
         if (!make_neighbour(s, number))
             continue;
-        double bound_s = cost_search_bound_s(s->moves.search);
+        neighbour found = {number, bound_s(s)};
         cost_search_undo(s->moves.search);
-        if (bound_s < s->now_s * (1 - LEAST_GAIN))
-            s->list[count++] = (neighbour){number, bound_s};
+        if (found.bound_s < s->now_s * (1 - LEAST_GAIN))
+            s->list[count++] = found;
     }
     qsort(s->list, count, sizeof *s->list, by_bound);
     return count < BATCH_EVALUATIONS ? count : BATCH_EVALUATIONS;
@@ -145,9 +156,10 @@ static bool may_go_on(polish *s)
 
 static edgeps_err evaluate(polish *s, double *round_s)
 {
-    double work_us = 0;
-    edgeps_err err =
-        cost_round_counted_s(s->gr->p, cost_search_plan(s->moves.search), round_s, &work_us);
+    const plan *pl = cost_search_plan(s->moves.search);
+    double work_us = s->judge ? s->judge->evaluation_us : 0;
+    edgeps_err err = s->judge ? s->judge->round_s(s->judge->context, pl, round_s)
+                              : cost_round_counted_s(s->gr->p, pl, round_s, &work_us);
     s->work_left_us -= work_us;
     return err;
 }
@@ -204,10 +216,10 @@ static edgeps_err descend(polish *s)
 /* A descent on the bound, from where the walk goes on if the round has become faster as well. */
 static edgeps_err relieve(polish *s)
 {
-    double effort = RELIEF_SHARE * s->work_left_us / s->bound_us, spent = effort;
+    double effort = RELIEF_SHARE * s->work_left_us / s->relief_us, spent = effort;
     double before_s = s->now_s;
     place_relieve(&s->moves, &s->r, s->watch, &effort);
-    s->work_left_us -= (spent - effort) * s->bound_us;
+    s->work_left_us -= (spent - effort) * s->relief_us;
     edgeps_err err = s->moves.err ? s->moves.err : evaluate(s, &s->now_s);
     if (!err && s->now_s > before_s && before_s == s->best_s) {
         cost_search_set(s->moves.search, s->best);
@@ -239,29 +251,45 @@ static double default_work_us(const place_ground *gr)
     return fmin(MOST_WORK_US, DEFAULT_WORK_US * fmax(1, nodes / WORK_NODES));
 }
 
+/* From the plan in s->best, which takes *round_s; releases `s`. */
+static edgeps_err run(polish *s, double work_us, double *round_s)
+{
+    s->now_s = s->best_s = *round_s;
+    s->work_left_us = work_us;
+    edgeps_err err = relieve(s);
+    if (!err)
+        err = descend(s);
+    while (!err && s->kicks_left > 0 && may_go_on(s)) {
+        err = kick(s);
+        if (!err)
+            err = relieve(s);
+        if (!err)
+            err = descend(s);
+    }
+    *round_s = s->best_s;
+    if (!err)
+        err = s->moves.err;
+    place_moves_free(&s->moves);
+    return err;
+}
+
 edgeps_err place_polish(const place_ground *gr, const place_options *options, place_watch *w,
                         double work_us, plan *pl, double *round_s)
 {
     polish s;
-    edgeps_err err = polish_make(gr, options->seed, pl, &s);
-    if (err)
-        return err;
+    edgeps_err err = polish_make(gr, options->seed, NULL, pl, &s);
     s.watch = w;
-    s.now_s = s.best_s = *round_s;
-    s.work_left_us = work_us > 0 ? work_us : default_work_us(gr);
-    err = relieve(&s);
+    return err ? err : run(&s, work_us > 0 ? work_us : default_work_us(gr), round_s);
+}
+
+edgeps_err place_polish_among(const place_ground *gr, place_watch *w, place_judge *judge, plan *pl,
+                              double *round_s)
+{
+    polish s;
+    edgeps_err err = polish_make(gr, judge->seed, judge, pl, &s);
+    s.watch = w;
     if (!err)
-        err = descend(&s);
-    while (!err && s.kicks_left > 0 && may_go_on(&s)) {
-        err = kick(&s);
-        if (!err)
-            err = relieve(&s);
-        if (!err)
-            err = descend(&s);
-    }
-    *round_s = s.best_s;
-    if (!err)
-        err = s.moves.err;
-    place_moves_free(&s.moves);
+        err = run(&s, judge->work_us, round_s);
+    judge->work_us = err ? 0 : s.work_left_us;
     return err;
 }
