@@ -59,6 +59,17 @@ for path in examples:
         phases = sum(plan["predicted"]["phases"].values())
         assert abs(phases - plan["predicted"]["round_s"]) < 1e-9 * phases
         assert set(plan["locals"]) == set(plan["parent"].values())
+    text = subprocess.run([edgeps, "plan", path, "--json", "--algo", "greedy", "--shards", "2",
+                           "--deadline", "2 s"], check=True, capture_output=True).stdout
+    plan = json.loads(text)
+    plans.validate(plan)
+    refuses(plans, plan, lambda p: p.pop("shards"))
+    refuses(plans, plan, lambda p: p.update(p["shards"][0]))
+    shards = plan["shards"]
+    assert shards[0]["first_parameter"] == 0
+    assert shards[1]["first_parameter"] == shards[0]["parameters"]
+    for node, need in plan["need_bytes"].items():
+        assert need == sum(shard["need_bytes"].get(node, 0) for shard in shards)
     text = subprocess.run([edgeps, "plan", path, "--json", "--deadline", "0.001 ms"], check=True,
                           capture_output=True).stdout
     plans.validate(json.loads(text))

@@ -8,7 +8,7 @@
 #include "formats/network_json.h"
 #include "formats/plan_json.h"
 #include "formats/quantity.h"
-#include "place/place.h"
+#include "place/shards.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,6 +21,7 @@ enum {
     ALGO,
     SEED,
     MAX_LOCALS,
+    SHARDS,
     TRANSFER,
     BATCH,
     SAMPLES,
@@ -44,6 +45,7 @@ static const options_row rows[OPTIONS] = {
     [ALGO] = {"algo", "NAME", "approx", "placement algorithm, listed below", false},
     [SEED] = {"seed", "N", "1", "the same seed gives the same plan", false},
     [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", false},
+    [SHARDS] = {"shards", "N", NULL, "cut the model into N (default 1), or auto", false},
     [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", false},
     [BATCH] = {"batch", "N", "32", "samples of an average worker in a round", false},
     [SAMPLES] = {"samples", "N", "60000", "training samples of all workers", false},
@@ -111,10 +113,23 @@ typedef struct work {
     job job;
     problem *problem;
     place_options options;
+    size_t shards; /* or PLACE_AUTO_SHARDS */
     printed printed;
-    place_result result;
-    bool placed;
+    place_set_result result;
 } work;
+
+static edgeps_err read_shards(const char *text, edgeps_diag *diag, size_t *shards)
+{
+    int64_t count = 1;
+    edgeps_err err = EDGEPS_OK;
+    if (text && strcmp(text, "auto") == 0)
+        count = PLACE_AUTO_SHARDS;
+    else if (text && options_whole("shards", text, 1, JOB_MAX_CHUNKS, diag, &count))
+        err = diag_fail(diag, EDGEPS_USAGE,
+                        "--shards: '%s' is neither a whole number from 1 nor auto", text);
+    *shards = (size_t)count;
+    return err;
+}
 
 static edgeps_err read_settings(work *w, problem_options *po, edgeps_diag *diag)
 {
@@ -129,6 +144,8 @@ static edgeps_err read_settings(work *w, problem_options *po, edgeps_diag *diag)
         err = options_whole("batch", w->value[BATCH], 1, 65536, diag, &batch);
     if (!err)
         err = options_whole("samples", w->value[SAMPLES], 1, INT64_C(1) << 40, diag, &samples);
+    if (!err)
+        err = read_shards(w->value[SHARDS], diag, &w->shards);
     if (!err)
         err = options_choice("transfer", w->value[TRANSFER], transfers, diag, &transfer);
     if (!err && w->value[DEADLINE] &&
@@ -161,11 +178,12 @@ static edgeps_err place(work *w, const char *path, edgeps_diag *diag)
         diag_wrap(diag, err, "%s", path);
     catch_interrupts();
     if (!err)
-        err = place_run(w->value[ALGO], w->problem, &w->options, diag, &w->result);
-    w->placed = !err;
-    if (!err && w->result.status == PLACE_INFEASIBLE)
-        err = diag_fail(diag, EDGEPS_INFEASIBLE, "%s: %s", path, w->result.reason);
-    return err;
+        err = place_shards(w->value[ALGO], w->problem, w->shards, &w->options, diag, &w->result);
+    if (err || w->result.status != PLACE_INFEASIBLE)
+        return err;
+    bool may_help = w->shards == 1 && place_shards_may_help(w->problem);
+    return diag_fail(diag, EDGEPS_INFEASIBLE, "%s: %s%s", path, w->result.reason,
+                     may_help ? "; --shards auto spreads the model over several nodes" : "");
 }
 
 static bool trace_goes_on(void *context, const char *policy, size_t epoch)
@@ -180,7 +198,7 @@ static bool trace_goes_on(void *context, const char *policy, size_t epoch)
 /* What a trace makes no use of. */
 static edgeps_err check_trace_options(const work *w, edgeps_diag *diag)
 {
-    static const int others[] = {DEADLINE, NO_POLISH, OUT};
+    static const int others[] = {DEADLINE, NO_POLISH, OUT, SHARDS};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
         if (w->value[others[k]])
             return diag_fail(diag, EDGEPS_USAGE, "--%s: does not go with --trace",
@@ -228,7 +246,8 @@ static edgeps_err plan_text(const work *w, char **text)
     cost_bottleneck_text(&w->result.cost.bottleneck, w->problem, bottleneck, sizeof bottleneck);
     plan_json_facts facts = {
         .network = w->net,
-        .plan = &w->result.plan,
+        .plan = w->result.set.shards,
+        .shard_count = w->result.set.count,
         .job = &w->job,
         .algorithm = w->value[ALGO],
         .status = w->result.status == PLACE_OPTIMAL ? "optimal" : "feasible",
@@ -276,9 +295,9 @@ static int widest_name(const network *net)
     return (int)widest;
 }
 
-static void print_roles(const work *w)
+/* The servers of a plan of this part of the job. */
+static void print_roles(const work *w, const plan *pl, const job *part)
 {
-    const plan *pl = &w->result.plan;
     int width = widest_name(w->net);
     char need[32], offered[32];
     printf("%-*s  %-13s  %10s  %10s  workers\n", width, "node", "role", "needs", "free");
@@ -286,7 +305,7 @@ static void print_roles(const work *w)
         bool global = pl->global == (int32_t)j, local = plan_is_local(pl, j);
         if (!global && !local)
             continue;
-        size_text(plan_need_bytes(pl, &w->job, j), need, sizeof need);
+        size_text(plan_need_bytes(pl, part, j), need, sizeof need);
         size_text(w->net->nodes[j].free_bytes, offered, sizeof offered);
         printf("%-*s  %-13s  %10s  %10s  ", width, w->net->nodes[j].name,
                global && local ? "global, local"
@@ -297,11 +316,36 @@ static void print_roles(const work *w)
     }
 }
 
+static void print_shards(const work *w)
+{
+    const plan_set *set = &w->result.set;
+    char size[32], offered[32];
+    for (size_t s = 0; s < set->count; s++) {
+        job part = job_shard(&w->job, (int64_t)s, (int64_t)set->count);
+        size_text(job_parameter_bytes(&part), size, sizeof size);
+        printf("shard %zu of %zu, %s of parameters:\n", s + 1, set->count, size);
+        print_roles(w, &set->shards[s], &part);
+        putchar('\n');
+    }
+    int width = widest_name(w->net);
+    printf("%-*s  %10s  %10s  in all shards\n", width, "node", "needs", "free");
+    for (size_t j = 0; j < w->net->count; j++) {
+        int64_t need = plan_set_need_bytes(set, &w->job, j);
+        size_text(need, size, sizeof size);
+        size_text(w->net->nodes[j].free_bytes, offered, sizeof offered);
+        if (need)
+            printf("%-*s  %10s  %10s\n", width, w->net->nodes[j].name, size, offered);
+    }
+}
+
 static void print_table(const work *w)
 {
-    const place_result *r = &w->result;
+    const place_set_result *r = &w->result;
     char text[256];
-    print_roles(w);
+    if (r->set.count > 1)
+        print_shards(w);
+    else
+        print_roles(w, r->set.shards, &w->job);
     printf("\npredicted: %.6f s a round, %.3f s an epoch of %lld rounds (%s)\n", r->cost.round_s,
            r->cost.epoch_s, (long long)w->problem->rounds, job_transfer_name(w->job.transfer));
     for (int k = 0; k < COST_PHASES; k++)
@@ -390,8 +434,7 @@ int cli_plan(int argc, char **argv)
             w.value[k] = rows[k].fallback;
     if (!err)
         err = w.value[TRACE] ? follow_and_print(&w, path, &diag) : place_and_print(&w, path, &diag);
-    if (w.placed)
-        place_result_free(&w.result);
+    place_set_result_free(&w.result);
     problem_free(w.problem);
     network_free(w.net);
     if (err)

@@ -29,6 +29,7 @@ enum {
     OUT,
     ALGO,
     MAX_LOCALS,
+    SHARDS,
     TRANSFER,
     BATCH,
     SAMPLES,
@@ -57,6 +58,7 @@ static const options_row rows[OPTIONS] = {
     [OUT] = {"out", "DIR", "run", "where events, plans, checkpoints and the model go", false},
     [ALGO] = {"algo", "NAME", "approx", "placement algorithm, as of edgeps plan", true},
     [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", true},
+    [SHARDS] = {"shards", "N", NULL, "1: a run carries the model whole", false},
     [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", true},
     [BATCH] = {"batch", "N", "32", "samples of an average worker in a round", true},
     [SAMPLES] = {"samples", "N", "0", "training samples to use; 0: all", true},
@@ -285,6 +287,11 @@ static edgeps_err prepare(run *r, const char *path, edgeps_diag *diag)
                          path);
     if (!r->value[RESUME] && !path)
         return diag_fail(diag, EDGEPS_USAGE, "no network file given; see edgeps run --help");
+    if (r->value[SHARDS] && strcmp(r->value[SHARDS], "1") != 0)
+        return diag_fail(diag, EDGEPS_USAGE,
+                         "--shards: a run carries the model whole so far, not in %s shards; "
+                         "edgeps plan places them",
+                         r->value[SHARDS]);
     edgeps_err err = r->value[RESUME] ? recall(r, diag) : network_json_load(path, diag, &r->net);
     for (int k = 0; k < OPTIONS; k++)
         if (!r->value[k])

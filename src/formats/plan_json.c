@@ -8,43 +8,69 @@
 #define MAX_FILE_BYTES (INT64_C(256) << 20)
 
 static const char *const plan_keys[] = {
-    "edgeps",     "algo",       "status",  "stopped",       "seed",         "model",
-    "transfer",   "max_locals", "global",  "generation",    "locals",       "parent",
-    "need_bytes", "predicted",  "reasons", "lower_bound_s", "proved_ratio", NULL};
+    "edgeps",     "algo",          "status",       "stopped", "seed",   "model",      "transfer",
+    "max_locals", "global",        "generation",   "locals",  "parent", "need_bytes", "predicted",
+    "reasons",    "lower_bound_s", "proved_ratio", "shards",  NULL};
 
 static const char *name_of(const plan_json_facts *f, int32_t node)
 {
     return f->network->nodes[node].name;
 }
 
-static json_t *parents(const plan_json_facts *f)
+static json_t *parents(const plan_json_facts *f, const plan *pl)
 {
     json_t *o = json_object();
-    for (size_t i = 0; i < f->plan->count; i++)
-        if (f->plan->parent[i] != PLAN_NONE)
-            json_object_set_new(o, name_of(f, (int32_t)i),
-                                json_string(name_of(f, f->plan->parent[i])));
+    for (size_t i = 0; i < pl->count; i++)
+        if (pl->parent[i] != PLAN_NONE)
+            json_object_set_new(o, name_of(f, (int32_t)i), json_string(name_of(f, pl->parent[i])));
     return o;
 }
 
-static json_t *locals(const plan_json_facts *f)
+static json_t *locals(const plan_json_facts *f, const plan *pl)
 {
     json_t *array = json_array();
-    for (size_t j = 0; j < f->plan->count; j++)
-        if (plan_is_local(f->plan, j))
+    for (size_t j = 0; j < pl->count; j++)
+        if (plan_is_local(pl, j))
             json_array_append_new(array, json_string(name_of(f, (int32_t)j)));
     return array;
 }
 
-static json_t *needs(const plan_json_facts *f)
+/* Takes what the servers of a plan of this job need to that of other shards. */
+static void add_needs(const plan_json_facts *f, const plan *pl, const job *part, json_t *o)
 {
-    json_t *o = json_object();
-    for (size_t j = 0; j < f->plan->count; j++) {
-        int64_t need = plan_need_bytes(f->plan, f->job, j);
+    for (size_t j = 0; j < pl->count; j++) {
+        const char *name = name_of(f, (int32_t)j);
+        int64_t need = plan_need_bytes(pl, part, j);
         if (need)
-            json_object_set_new(o, name_of(f, (int32_t)j), json_integer(need));
+            json_object_set_new(o, name,
+                                json_integer(need + json_integer_value(json_object_get(o, name))));
     }
-    return o;
+}
+
+static void set_roles(const plan_json_facts *f, const plan *pl, json_t *o)
+{
+    json_object_set_new(o, "global", json_string(name_of(f, pl->global)));
+    json_object_set_new(o, "locals", locals(f, pl));
+    json_object_set_new(o, "parent", parents(f, pl));
+}
+
+/* A list of the shards' roles; their needs of storage together into `needs`. */
+static json_t *shards(const plan_json_facts *f, json_t *needs)
+{
+    json_t *array = json_array();
+    int64_t count = (int64_t)f->shard_count;
+    for (int64_t s = 0; s < count; s++) {
+        json_t *o = json_object(), *own = json_object();
+        job part = job_shard(f->job, s, count);
+        add_needs(f, &f->plan[s], &part, own);
+        add_needs(f, &f->plan[s], &part, needs);
+        json_object_set_new(o, "first_parameter", json_integer(job_shard_first(f->job, s, count)));
+        json_object_set_new(o, "parameters", json_integer(part.parameter_count));
+        set_roles(f, &f->plan[s], o);
+        json_object_set_new(o, "need_bytes", own);
+        json_array_append_new(array, o);
+    }
+    return array;
 }
 
 static json_t *predicted(const plan_json_facts *f)
@@ -68,7 +94,7 @@ static void set_text(json_t *o, const char *key, const char *text)
 
 edgeps_err plan_json_text(const plan_json_facts *f, char **text)
 {
-    json_t *o = json_object(), *reasons = json_array();
+    json_t *o = json_object(), *needs = json_object(), *reasons = json_array();
     set_text(o, "edgeps", "plan/1");
     set_text(o, "algo", f->algorithm);
     set_text(o, "status", f->status);
@@ -80,10 +106,13 @@ edgeps_err plan_json_text(const plan_json_facts *f, char **text)
     if (f->max_locals)
         json_object_set_new(o, "max_locals", json_integer((json_int_t)f->max_locals));
     json_object_set_new(o, "generation", json_integer((json_int_t)f->plan->generation));
-    set_text(o, "global", name_of(f, f->plan->global));
-    json_object_set_new(o, "locals", locals(f));
-    json_object_set_new(o, "parent", parents(f));
-    json_object_set_new(o, "need_bytes", needs(f));
+    if (f->shard_count > 1) {
+        json_object_set_new(o, "shards", shards(f, needs));
+    } else {
+        set_roles(f, f->plan, o);
+        add_needs(f, f->plan, f->job, needs);
+    }
+    json_object_set_new(o, "need_bytes", needs);
     json_object_set_new(o, "predicted", predicted(f));
     if (f->lower_bound_s > 0) {
         json_object_set_new(o, "lower_bound_s", json_real(f->lower_bound_s));
@@ -138,6 +167,10 @@ static edgeps_err read_plan(const json_t *root, const json_t *index, edgeps_diag
                         version ? version : "");
     if (!err && generation && (!json_is_integer(generation) || json_integer_value(generation) < 0))
         err = diag_fail(diag, EDGEPS_FORMAT, "generation: must be a whole number from 0");
+    if (!err && json_object_get(root, "shards"))
+        err = diag_fail(diag, EDGEPS_FORMAT,
+                        "shards: a plan in several shards does not go here; make one with "
+                        "edgeps plan --shards 1");
     if (!err)
         err = find(index, json_object_get(root, "global"), "global", diag, &pl->global);
     if (!err)

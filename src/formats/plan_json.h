@@ -18,7 +18,8 @@ EDGEPS_API_BEGIN
 /* What is said of a plan. All pointers are borrowed; NULL and 0 leave a field out. */
 typedef struct plan_json_facts {
     const struct network *network;
-    const struct plan *plan;
+    const struct plan *plan; /* the first of shard_count */
+    size_t shard_count;      /* 0, 1: the model is whole */
     const struct job *job;
     const char *algorithm;
     const char *status;  /* "optimal", "feasible" */
@@ -40,7 +41,8 @@ typedef struct plan_json_facts {
 edgeps_err plan_json_text(const plan_json_facts *facts, char **text);
 
 /* Reads generation, global and parent of a plan for the nodes of this problem. EDGEPS_FORMAT names
- * the place; the constraints of the problem are plan_check's affair. */
+ * the place, and refuses a plan in several shards; the constraints of the problem are plan_check's
+ * affair. */
 edgeps_err plan_json_parse(const char *text, size_t length, const problem *p, edgeps_diag *diag,
                            plan *out);
 

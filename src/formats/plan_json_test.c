@@ -103,6 +103,32 @@ static void the_roles_read_back(void **state)
     mem_free(text);
 }
 
+/* Two shards of one tree: what each says adds up to the model and its needs. */
+static void shards_add_up_to_the_model(void **state)
+{
+    const world *w = *state;
+    const plan two[] = {w->pl, w->pl};
+    plan_json_facts f = {.network = w->net, .plan = two, .shard_count = 2, .job = &w->j};
+    char *text = NULL;
+    assert_int_equal(plan_json_text(&f, &text), EDGEPS_OK);
+    json_t *o = json_loads(text, 0, NULL), *shards = json_object_get(o, "shards");
+    int64_t parameters = 0, need_bytes = 0;
+    assert_null(json_object_get(o, "global"));
+    assert_int_equal(json_array_size(shards), 2);
+    for (size_t s = 0; s < 2; s++) {
+        json_t *shard = json_array_get(shards, s), *needs = json_object_get(shard, "need_bytes");
+        assert_int_equal(json_integer_value(json_object_get(shard, "first_parameter")), parameters);
+        assert_string_equal(json_string_value(json_object_get(shard, "global")), "hub");
+        parameters += json_integer_value(json_object_get(shard, "parameters"));
+        need_bytes += json_integer_value(json_object_get(needs, "hub"));
+    }
+    assert_int_equal(parameters, w->j.parameter_count);
+    json_t *needs = json_object_get(o, "need_bytes");
+    assert_int_equal(json_integer_value(json_object_get(needs, "hub")), need_bytes);
+    json_decref(o);
+    mem_free(text);
+}
+
 static void refuses(const world *w, const char *text, const char *words)
 {
     plan pl;
@@ -122,6 +148,7 @@ static void names_what_is_wrong_with_a_plan_file(void **state)
     refuses(w, "{\"global\": \"hub\", \"parent\": {\"y\": \"hub\"}}", "no node is called 'y'");
     refuses(w, "{\"global\": \"hub\", \"parent\": {\"west\": 3}}", "parent: must be the name");
     refuses(w, "{\"global\": \"hub\", \"generation\": -1, \"parent\": {}}", "generation");
+    refuses(w, "{\"shards\": []}", "shards: a plan in several shards does not go here");
     refuses(w, "{\"glob\": 1}", "glob: no such key");
     refuses(w, "{\"edgeps\": \"plan/2\", \"global\": \"hub\", \"parent\": {}}",
             "edgeps: version 'plan/2' is not known");
@@ -132,6 +159,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(says_roles_predictions_and_reasons, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(shards_add_up_to_the_model, set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_roles_read_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_what_is_wrong_with_a_plan_file, set_up, tear_down),
     };

@@ -47,7 +47,7 @@ static double number_after(const char *text, const char *before, const char *key
     found = found ? strstr(found, key) : NULL;
     if (!found)
         fail_msg("no %s after %s in\n%s", key, before, text);
-    return strtod(found + strlen(key), NULL);
+    return found ? strtod(found + strlen(key), NULL) : NAN;
 }
 
 static void assert_close(double got, double want)
@@ -157,6 +157,9 @@ static void bad_usage_and_plans_that_do_not_hold_are_refused(void **state)
     command_refuses((const char *const[]){"explain", six, six, NULL}, 2, "six-site.json: ");
     command_refuses((const char *const[]){"explain", hand, plan_path, NULL}, 2,
                     "plan.json: global: no node is called");
+    run(&c, (const char *const[]){"plan", six, "--shards", "2", "--out", net_path, NULL});
+    command_refuses((const char *const[]){"explain", six, net_path, NULL}, 2,
+                    "net.json: shards: a plan in several shards does not go here; make one with");
     command_refuses((const char *const[]){"explain", six, plan_path, "--max-locals", "1", NULL}, 3,
                     "plan.json: 2 local servers, at most 1 are allowed");
     command_refuses((const char *const[]){"explain", six, "--without", "atlantis", NULL}, 2,

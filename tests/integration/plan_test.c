@@ -89,6 +89,31 @@ static void an_infeasible_problem_names_what_binds(void **state)
                  3, "storage: ");
 }
 
+/* LeNet-5's global server needs 2.2 MiB. */
+#define THIRD(name)                                                                                \
+    "{\"name\": \"" name "\", \"up\": \"9 MB/s\", \"down\": \"9 MB/s\", "                          \
+    "\"compute\": \"90 samples/s\", \"free\": \"1500 KiB\"}"
+
+static void a_model_that_fits_on_no_node_is_planned_in_shards(void **state)
+{
+    (void)state;
+    command c;
+    refuses_file(NET(THIRD("a") ", " THIRD("b"), ""), 3,
+                 "offers 1500 KiB; --shards auto spreads the model over several nodes");
+    command_run(&c, (const char *const[]){"plan", path, "--shards", "auto", NULL});
+    assert_int_equal(c.status, 0);
+    assert_non_null(strstr(c.text, "shard 2 of 2, "));
+    assert_non_null(strstr(c.text, "proved within "));
+    command_run(&c, (const char *const[]){"plan", path, "--shards", "2", "--json", NULL});
+    assert_int_equal(c.status, 0);
+    assert_non_null(strstr(c.text, "\"shards\": ["));
+    assert_non_null(strstr(c.text, "\"first_parameter\": 0"));
+    assert_null(strstr(c.text, "--shards auto"));
+    refuses_file(NET(THIRD("a"), ""), 3, "offers 1500 KiB");
+    command_run(&c, (const char *const[]){"plan", path, "--shards", "auto", NULL});
+    command_expect_line(&c, 3, "storage: the servers of 1 shard need at least ");
+}
+
 static void bad_usage_is_refused_with_the_option(void **state)
 {
     (void)state;
@@ -103,6 +128,12 @@ static void bad_usage_is_refused_with_the_option(void **state)
                     "--seed: 'x' is not a whole number");
     command_refuses((const char *const[]){"plan", six, "--max-locals", "0", NULL}, 2,
                     "--max-locals: 0 is not within 1 and");
+    command_refuses((const char *const[]){"plan", six, "--shards", "some", NULL}, 2,
+                    "--shards: 'some' is neither a whole number from 1 nor auto");
+    command_refuses((const char *const[]){"plan", six, "--shards", "60", NULL}, 2,
+                    "shards: this job can be cut into 1 to ");
+    command_refuses((const char *const[]){"plan", six, "--trace", "--shards", "2", NULL}, 2,
+                    "--shards: does not go with --trace");
     command_refuses((const char *const[]){"plan", six, "--deadline", "5", NULL}, 2,
                     "--deadline: '5' has no unit");
     command_refuses((const char *const[]){"plan", six, "--model", "gpt", NULL}, 2,
@@ -272,6 +303,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNIT(a_bad_network_file_is_refused_with_place_and_remedy),
         UNIT(an_infeasible_problem_names_what_binds),
+        UNIT(a_model_that_fits_on_no_node_is_planned_in_shards),
         UNIT(bad_usage_is_refused_with_the_option),
         UNIT(an_outside_algorithm_is_a_command_away),
         UNIT(an_interrupt_ends_the_search_and_what_it_started),

@@ -274,6 +274,8 @@ static void bad_input_is_refused_in_one_line(void **state)
     refuses((const char *const[]){"run", missing, NULL}, 2, "cannot be read: No such file");
     refuses((const char *const[]){"run", network, "--data", missing, "--out", out, NULL}, 2,
             "train-images-idx3-ubyte: cannot be read");
+    refuses((const char *const[]){"run", network, "--shards", "2", NULL}, 2,
+            "--shards: a run carries the model whole so far, not in 2 shards");
     refuses((const char *const[]){"run", network, "--model", "gpt", "--data", data, NULL}, 2,
             "model 'gpt' is not known");
     refuses((const char *const[]){"run", network, "--epochs", "none", "--data", data, NULL}, 2,
