@@ -36,6 +36,25 @@ void cover_lp_end(cover_lp *g);
 /* By CLP; the caller deletes the model. sense 1: least objective, -1: greatest. */
 edgeps_err cover_lp_solve(const cover_lp *g, double sense, Clp_Simplex **out);
 
+typedef struct cover_branch_limits {
+    long most_nodes;
+    double seconds; /* 0: none */
+    bool any;       /* the first solution will do */
+    bool bare;      /* no preprocessing and no heuristics, ... */
+    bool no_cuts;   /* ... no cuts */
+} cover_branch_limits;
+
+typedef struct cover_branch_end {
+    bool found;
+    bool proved; /* ... and it is the best */
+    bool done;   /* not cut short; without `found`: there is no solution */
+} cover_branch_end;
+
+/* Least objective with all columns whole, by CBC; one call in the process is in it at a time.
+ * `solution` (columns) is untouched unless one is found. */
+edgeps_err cover_lp_branch(const cover_lp *g, const cover_branch_limits *limits, double *solution,
+                           cover_branch_end *end);
+
 /* ---- workers to whole servers under capacity ---- */
 
 /* An instance with sizes 0 and 1, seen from its workers. It borrows the instance. */

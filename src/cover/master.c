@@ -5,19 +5,11 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
-
-#include <Cbc_C_Interface.h>
 
 /* A bound of the LP counts up to the rounding of its sums. */
 #define ROUNDING 1e-6
 
 #define LEAST_NODES_FOR_CUTS 100
-
-/* CBC reads its parameters through variables of the process: two threads in it get each other's,
- * and proofs that are none. */
-static pthread_mutex_t cbc_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void cover_master_free(cover_master *m)
 {
@@ -161,23 +153,8 @@ bool cover_master_breaks(const cover_master *m, size_t first)
     return false;
 }
 
-static void set_number(Cbc_Model *model, const char *name, double value)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%.3f", value);
-    Cbc_setParameter(model, name, text);
-}
-
-static void set_count(Cbc_Model *model, const char *name, long value)
-{
-    char text[32];
-    snprintf(text, sizeof text, "%ld", value);
-    Cbc_setParameter(model, name, text);
-}
-
 static void read_solution(cover_master *m, const double *solution)
 {
-    m->found = true;
     for (size_t j = 0; j < m->servers; j++)
         m->y[j] = m->column_of[j] != COVER_NOBODY && solution[m->column_of[j]] > 0.5;
 }
@@ -185,38 +162,24 @@ static void read_solution(cover_master *m, const double *solution)
 /* One run of CBC; m->done when it decided. */
 static edgeps_err run_cbc(cover_master *m, const cover_lp *g, const cover_master_limits *l)
 {
-    Cbc_Model *model = Cbc_newModel();
-    if (!model)
-        return EDGEPS_NOMEM;
-    Cbc_setParameter(model, "logLevel", "0");
     /* The rows are reduced and the LP has been rounded before; what CBC would do at the root takes
      * longer than the few nodes that are asked for at first. */
-    Cbc_setParameter(model, "preprocess", "off");
-    Cbc_setParameter(model, "heuristics", "off");
-    if (l->most_nodes < LEAST_NODES_FOR_CUTS)
-        Cbc_setParameter(model, "cuts", "off");
-    set_count(model, "maxNodes", l->most_nodes);
-    if (l->seconds > 0) {
-        Cbc_setParameter(model, "timeMode", "elapsed");
-        set_number(model, "seconds", l->seconds);
+    const cover_branch_limits limits = {.most_nodes = l->most_nodes,
+                                        .seconds = l->seconds,
+                                        .any = l->any,
+                                        .bare = true,
+                                        .no_cuts = l->most_nodes < LEAST_NODES_FOR_CUTS};
+    cover_branch_end end;
+    double *solution = mem_alloc((size_t)g->columns, sizeof *solution);
+    edgeps_err err = solution ? cover_lp_branch(g, &limits, solution, &end) : EDGEPS_NOMEM;
+    if (!err) {
+        m->found = end.found;
+        m->proved = end.proved;
+        m->done = end.done;
+        if (end.found)
+            read_solution(m, solution);
     }
-    if (l->any)
-        Cbc_setParameter(model, "maxSolutions", "1");
-    Cbc_loadProblem(model, g->columns, g->rows, g->start, g->index, g->value, g->column_lower,
-                    g->column_upper, g->objective, g->row_lower, g->row_upper);
-    for (int k = 0; k < g->columns; k++)
-        Cbc_setInteger(model, k);
-    Cbc_solve(model);
-    m->found = m->done = m->proved = false;
-    if (Cbc_isProvenInfeasible(model)) {
-        m->done = true;
-    } else if (Cbc_bestSolution(model)) {
-        m->proved = Cbc_isProvenOptimal(model) && !l->any;
-        m->done = m->proved || l->any;
-        read_solution(m, Cbc_bestSolution(model));
-    }
-    edgeps_err err = Cbc_isAbandoned(model) ? EDGEPS_INTERNAL : EDGEPS_OK;
-    Cbc_deleteModel(model);
+    mem_free(solution);
     return err;
 }
 
@@ -224,11 +187,8 @@ edgeps_err cover_master_solve(cover_master *m, const cover_master_limits *limits
 {
     cover_lp g = {0};
     edgeps_err err = pose(m, limits->budget, &g);
-    if (!err) {
-        pthread_mutex_lock(&cbc_lock);
+    if (!err)
         err = run_cbc(m, &g, limits);
-        pthread_mutex_unlock(&cbc_lock);
-    }
     cover_lp_free(&g);
     if (err)
         return err;

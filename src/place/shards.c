@@ -88,27 +88,30 @@ bool place_shards_may_help(const problem *p)
     return job_most_shards(&p->job) > 1 && !total_reason(p, 1, text, sizeof text);
 }
 
-static edgeps_err infeasible_reason(const problem *p, size_t shards, char *text, size_t size)
+/* Which constraint leaves no set; `found` is what the search for one came to. */
+static edgeps_err infeasible_reason(const problem *p, size_t shards, place_found found, char *text,
+                                    size_t size)
 {
     place_ground gr;
-    place_found found = PLACE_FOUND;
-    plan any = {.global = PLAN_NONE};
+    place_found alone = PLACE_FOUND;
+    plan any;
     problem part = problem_shard(p, 0, shards);
-    edgeps_err err = place_ground_make(&part, &gr);
+    edgeps_err err = plan_make(p->count, &any);
     if (err)
         return err;
-    err = plan_make(p->count, &any);
-    if (!err)
-        err = place_find_any(&gr, &any, &found);
-    if (!err && found != PLACE_FOUND)
-        place_infeasible_reason(&gr, found, text, size);
-    else if (!err)
+    err = place_ground_make(&part, &gr);
+    if (!err) {
+        err = place_find_any(&gr, &any, &alone);
+        if (!err && alone != PLACE_FOUND)
+            place_infeasible_reason(&gr, alone, text, size);
+        place_ground_free(&gr);
+    }
+    if (!err && alone == PLACE_FOUND)
         snprintf(text, size,
-                 "storage: the search found no way to spread the servers of %zu shards over the "
+                 "storage: one shard of %zu finds room, %s to spread the servers of all over the "
                  "serving nodes",
-                 shards);
+                 shards, found == PLACE_NONE ? "but there is no way" : "the search found no way");
     plan_free(&any);
-    place_ground_free(&gr);
     return err;
 }
 
@@ -171,7 +174,7 @@ static edgeps_err place_several(shards_search *q, place_set_result *out)
     if (!err && q->best_s < INFINITY)
         err = finish(q, &r);
     else if (!err)
-        err = infeasible_reason(q->p, q->best.count, r.reason, sizeof r.reason);
+        err = infeasible_reason(q->p, q->best.count, q->found, r.reason, sizeof r.reason);
     r.stopped = q->watch->stopped;
     if (!err)
         *out = r;

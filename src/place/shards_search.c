@@ -17,7 +17,7 @@
 #define MAIN_SHARE 0.3   /* of it for the first descent, and for the last */
 #define TURNS 10         /* in which each shard gets its part of the work */
 #define MOST_RESTARTS 10 /* from sets that chance makes different, up to ... */
-#define RESTART_NODES 50 /* ... this many nodes; larger networks get fewer */
+#define RESTART_WORK 400 /* nodes x shards x restarts; larger networks get fewer */
 #define CLOSED_ONE_IN 3  /* nodes that do not serve a shard then */
 #define LEAST_GAIN 1e-9  /* relative; smaller ones are rounding */
 #define BOUND_US 0.13    /* about the time of the bound of a set, per node and shard */
@@ -27,6 +27,7 @@ void shards_search_free(shards_search *q)
     plan_set_free(&q->now);
     plan_set_free(&q->best);
     mem_free(q->beside.nodes);
+    mem_free(q->shared_caps);
     mem_free(q->children);
     mem_free(q->up_bytes);
     mem_free(q->down_bytes);
@@ -40,11 +41,13 @@ edgeps_err shards_search_make(const problem *p, size_t shards, shards_search *ou
     if (!err)
         err = plan_set_make(shards, p->count, &q.best);
     q.beside.nodes = mem_alloc(p->count, sizeof *q.beside.nodes);
+    q.shared_caps = mem_alloc(p->site_count * p->site_count, sizeof *q.shared_caps);
     q.children = mem_alloc(p->count, sizeof *q.children);
     q.up_bytes = mem_alloc(p->count, sizeof *q.up_bytes);
     q.down_bytes = mem_alloc(p->count, sizeof *q.down_bytes);
     q.scratch = mem_alloc(COST_SET_SCRATCH * p->count, sizeof *q.scratch);
-    if (err || !q.beside.nodes || !q.children || !q.up_bytes || !q.down_bytes || !q.scratch) {
+    if (err || !q.beside.nodes || !q.shared_caps || !q.children || !q.up_bytes || !q.down_bytes ||
+        !q.scratch) {
         shards_search_free(&q);
         return EDGEPS_NOMEM;
     }
@@ -55,7 +58,7 @@ edgeps_err shards_search_make(const problem *p, size_t shards, shards_search *ou
 /* How a shard's problem shows the others. */
 typedef enum shards_view {
     SLOWED,  /* links are as slow as what the others put on them makes them */
-    BARE,    /* only storage is taken; the shards may have the same servers */
+    COMMON,  /* all links are as slow as if all shards had the same servers */
     THINNED, /* slowed, and some nodes by chance do not serve */
 } shards_view;
 
@@ -93,6 +96,33 @@ static void take(shards_search *q, const plan *pl, const job *part)
 /* A link that carries `others` besides takes about so much longer for what this shard sends. */
 static double slowed(double rate, double own, double others) { return rate * own / (own + others); }
 
+/* By what the others put on each node's links. */
+static void slow_links(shards_search *q)
+{
+    double own = (double)job_wire_bytes(&q->beside.job);
+    for (size_t v = 0; v < q->p->count; v++) {
+        problem_node *node = &q->beside.nodes[v];
+        node->up_bytes_per_s = slowed(node->up_bytes_per_s, own, q->up_bytes[v]);
+        node->down_bytes_per_s = slowed(node->down_bytes_per_s, own, q->down_bytes[v]);
+    }
+}
+
+/* As if every shard sent the same as this one. */
+static void share_links(shards_search *q)
+{
+    double others = (double)q->now.count - 1;
+    size_t pairs = q->p->site_count * q->p->site_count;
+    for (size_t v = 0; v < q->p->count; v++) {
+        problem_node *node = &q->beside.nodes[v];
+        node->up_bytes_per_s = slowed(node->up_bytes_per_s, 1, others);
+        node->down_bytes_per_s = slowed(node->down_bytes_per_s, 1, others);
+        node->sum_bytes_per_s = slowed(node->sum_bytes_per_s, 1, others);
+    }
+    for (size_t k = 0; k < pairs; k++)
+        q->shared_caps[k] = slowed(q->p->cap_bytes_per_s[k], 1, others);
+    q->beside.cap_bytes_per_s = q->shared_caps;
+}
+
 /* Makes q->beside the problem of shard `s` beside the others of q->now that have their places. */
 static void leave(shards_search *q, size_t s, shards_view view)
 {
@@ -108,11 +138,10 @@ static void leave(shards_search *q, size_t s, shards_view view)
         if (o != s && q->now.shards[o].global != PLAN_NONE)
             take(q, &q->now.shards[o], &part);
     }
-    double own = (double)job_wire_bytes(&q->beside.job);
-    for (size_t v = 0; view != BARE && v < n; v++) {
-        nodes[v].up_bytes_per_s = slowed(nodes[v].up_bytes_per_s, own, q->up_bytes[v]);
-        nodes[v].down_bytes_per_s = slowed(nodes[v].down_bytes_per_s, own, q->down_bytes[v]);
-    }
+    if (view == COMMON)
+        share_links(q);
+    else
+        slow_links(q);
     for (size_t v = 0; view == THINNED && v < n; v++)
         nodes[v].serve &= rng_below(&q->r, CLOSED_ONE_IN) > 0;
 }
@@ -130,10 +159,10 @@ static double share_s(const place_watch *w, size_t runs)
 }
 
 /* Has the algorithm place the shard of q->beside; the rest of the set's search has `runs` more. */
-static edgeps_err run_algorithm(shards_search *q, size_t runs, place_result *out)
+static edgeps_err run_algorithm(shards_search *q, shards_view view, size_t runs, place_result *out)
 {
     place_options options = *q->watch->options;
-    options.no_polish = true;
+    options.no_polish |= view != COMMON;
     options.deadline_s = share_s(q->watch, runs + 1);
     options.progress = shard_goes_on;
     options.context = q->watch;
@@ -168,19 +197,19 @@ static edgeps_err place_one(shards_search *q, size_t s, shards_view view, size_t
     place_result r;
     leave(q, s, view);
     /* No shard is larger than those before it. */
-    *placed = view == BARE && s > 0 && !plan_check(&q->now.shards[s - 1], &q->beside, NULL);
+    *placed = view == COMMON && s > 0 && !plan_check(&q->now.shards[s - 1], &q->beside, NULL);
     if (*placed) {
         set_roles(&q->now.shards[s], &q->now.shards[s - 1]);
         return EDGEPS_OK;
     }
-    edgeps_err err = run_algorithm(q, runs, &r);
+    edgeps_err err = run_algorithm(q, view, runs, &r);
     if (err)
         return err;
     *placed = r.status != PLACE_INFEASIBLE;
     if (*placed)
         set_roles(&q->now.shards[s], &r.plan);
     /* The first shard is the largest; without others this bounds every plan. */
-    if (*placed && view != THINNED && s == 0 && q->now_s == INFINITY)
+    if (*placed && view == SLOWED && s == 0 && q->now_s == INFINITY)
         q->bound_s = fmax(q->bound_s, r.lower_bound_s);
     place_result_free(&r);
     return EDGEPS_OK;
@@ -292,19 +321,33 @@ static edgeps_err improve_best(shards_search *q, double work_us)
     return improve(q, work_us);
 }
 
+/* One shard after the other, in two ways; where both run into a dead end, by the integer program.
+ */
+static edgeps_err start(shards_search *q)
+{
+    q->found = PLACE_FOUND;
+    edgeps_err err = place_in_turn(q, SLOWED);
+    remember(q);
+    if (!err)
+        err = place_in_turn(q, COMMON);
+    remember(q);
+    if (err || q->best_s < INFINITY)
+        return err;
+    err = shards_find(q->p, &q->now, &q->found);
+    if (!err && q->found == PLACE_FOUND)
+        err = cost_set_round_s(q->p, &q->now, &q->now_s);
+    remember(q);
+    return err;
+}
+
 edgeps_err shards_search_run(shards_search *q)
 {
     double size = fmin(fmax(1, (double)q->p->count / WORK_NODES), MOST_WORK);
     double work_us = WORK_US * size, main_us = MAIN_SHARE * work_us;
-    size_t restarts = MOST_RESTARTS;
-    if (q->p->count > RESTART_NODES)
-        restarts = MOST_RESTARTS * RESTART_NODES / q->p->count;
+    size_t runs = q->p->count * q->best.count;
+    size_t restarts = runs < RESTART_WORK / MOST_RESTARTS ? MOST_RESTARTS : RESTART_WORK / runs;
     q->r = rng_make(q->watch->options->seed, STREAM);
-    edgeps_err err = place_in_turn(q, SLOWED);
-    remember(q);
-    if (!err)
-        err = place_in_turn(q, BARE);
-    remember(q);
+    edgeps_err err = start(q);
     if (err || q->watch->options->no_polish || q->best_s == INFINITY)
         return err;
     q->watch->now.phase = "polish";

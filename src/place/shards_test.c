@@ -160,6 +160,7 @@ static void two_shards_are_close_to_the_best_of_all(void **state)
         if (!o.too_many && job_most_shards(&p->job) > 1) {
             r = run("approx", p, 2, seed);
             assert_sound(p, &r);
+            assert_int_equal(r.status == PLACE_INFEASIBLE, o.best_s == INFINITY);
             none += o.best_s == INFINITY;
         }
         if (r.status != PLACE_INFEASIBLE) {
