@@ -16,7 +16,6 @@
 #define POLISH_WITHIN 1.25     /* ... when it is no slower than this times the best */
 #define SMALL_NODES 20         /* up to which servers that are not needed are closed one by one */
 #define FRONT_NODES 200        /* up to which the front takes no longer than the rest */
-#define GREEDY_NODES 400       /* up to which greedy's plan is the first upper limit */
 #define PLAY_US 2000000        /* about the time for playing rounds, by a count ... */
 #define LP_US 4000000          /* ... and for LPs: later candidates keep their first bounds */
 #define LP_US_PER_PAIR 0.05
@@ -310,14 +309,9 @@ static edgeps_err visit_candidates(approx *a, place_result *r)
 static edgeps_err search(approx *a, place_result *r)
 {
     place_found found = PLACE_FOUND;
-    bool start = a->gr->count <= GREEDY_NODES;
-    edgeps_err err = EDGEPS_OK;
-    if (start)
-        err = place_best_start(&a->best, a->gr, a->options, a->watch, 0, &found);
-    if (!err && (!start || found != PLACE_NONE))
+    edgeps_err err = place_best_start(&a->best, a->gr, a->options, a->watch, 0, &found);
+    if (!err && found != PLACE_NONE)
         err = visit_candidates(a, r);
-    if (!err && !start && a->best.round_s == INFINITY)
-        err = place_best_start(&a->best, a->gr, a->options, a->watch, 0, &found);
     if (!err)
         err = plan_copy(&a->best.plan, &r->plan);
     if (!err && a->best.round_s == INFINITY) {

@@ -7,8 +7,11 @@
 #include <string.h>
 
 #define MOST_HINTS 16
-#define MOST_TRIED 4 /* where failing costs no LP */
-#define SLACK 0.002  /* of the least threshold: so much lower ones are not told apart */
+#define MOST_TRIED 4      /* where failing costs no LP */
+#define RAISE_US 12000000 /* about the time for all candidates, by a count of ... */
+#define ASKED_US 0.07     /* ... what is asked about servers, which takes longer ... */
+#define ASKED_NODES 5000  /* ... where the nodes no longer fit the cache */
+#define SLACK 0.002       /* of the least threshold: so much lower ones are not told apart */
 
 void place_refuter_free(place_refuter *rf)
 {
@@ -51,11 +54,13 @@ typedef struct within {
     const place_limits *limits;
     const uint32_t *number;
     int32_t *cap;
+    uint64_t *asked;
 } within;
 
 static uint32_t most(const void *context, size_t server)
 {
     const within *w = context;
+    ++*w->asked;
     return (uint32_t)place_view_most(w->v, w->limits, server);
 }
 
@@ -65,6 +70,7 @@ static cover_offer offer(const void *context, size_t server)
 {
     const within *w = context;
     const place_view *v = w->v;
+    ++*w->asked;
     if (w->cap[server] < 0)
         w->cap[server] = place_view_cap(v, w->limits, server);
     uint32_t cap = (uint32_t)w->cap[server];
@@ -77,6 +83,7 @@ static cover_offer offer(const void *context, size_t server)
 static bool serves(const void *context, size_t server, size_t worker)
 {
     const within *w = context;
+    ++*w->asked;
     return place_view_serves(w->v, w->limits, server, w->v->t->gr->workers[worker]);
 }
 
@@ -125,7 +132,7 @@ edgeps_err place_refute(place_refuter *rf, const place_view *v, bool lp, place_t
                         bool *refuted)
 {
     const place_ground *gr = v->t->gr;
-    within w = {v, &at->limits, rf->number, rf->cap};
+    within w = {v, &at->limits, rf->number, rf->cap, &rf->asked};
     cover_question q = {gr->worker_count, gr->count, 0, at->limits.purse, &w, most, offer,
                         serves,           cost};
     *refuted = true;
@@ -180,9 +187,11 @@ edgeps_err place_raise_bounds(place_refuter *rf, const place_times *t, place_wat
                               double upper_s, place_candidate *list, size_t count)
 {
     double least_s = upper_s;
+    double each_us = ASKED_US * (1 + (double)rf->gr->count / ASKED_NODES);
+    uint64_t before = rf->asked;
     edgeps_err err = EDGEPS_OK;
     for (size_t c = 0; !err && c < count && list[c].bound_s < least_s * (1 - SLACK); c++) {
-        if (!place_watch_go_on(w, 0))
+        if (each_us * (double)(rf->asked - before) > RAISE_US || !place_watch_go_on(w, 0))
             break;
         err = raise_bound(rf, t, &least_s, &list[c]);
     }
