@@ -16,7 +16,7 @@ struct place_refuter {
     cover_top top;
     int32_t *cap; /* per node, for the limits asked about; negative: not known yet */
     size_t lps;
-    uint64_t asked; /* times that a server's offer or reach was worked out */
+    uint64_t asked;      /* times that a server's offer or reach was worked out */
     double open_part[2]; /* where in the ranges of moments and of spreads a box stayed open last */
 };
 
