@@ -112,6 +112,9 @@ static void a_slower_world_gives_the_same_plan_in_proportion(void **state)
     for_each_algorithm(check_scale);
 }
 
+/* Every allocation of so many, then ever fewer: a search makes the same ones again and again. */
+#define EACH_OF 200
+
 static void check_allocations(const char *name)
 {
     problem *p =
@@ -122,7 +125,8 @@ static void check_allocations(const char *name)
     long nth = 0;
     while (err == EDGEPS_NOMEM) {
         place_result r = {.reason = "untouched"};
-        mem_fail_at(++nth);
+        nth += 1 + nth / EACH_OF;
+        mem_fail_at(nth);
         err = place_run(name, p, &options, NULL, &r);
         mem_fail_at(0);
         if (err == EDGEPS_NOMEM)
