@@ -72,8 +72,10 @@ static void check_result(const char *algorithm, const problem *p, uint64_t seed,
     double scratch[4 * MOST_NODES], round_s, phases_s = 0;
     place_result r = fixture_run(algorithm, p, seed);
     assert_int_equal(r.status == PLACE_INFEASIBLE, optimum_s == INFINITY);
-    if (r.status == PLACE_INFEASIBLE)
+    if (r.status == PLACE_INFEASIBLE) {
+        place_result_free(&r);
         return;
+    }
     assert_int_equal(plan_check(&r.plan, p, NULL), EDGEPS_OK);
     assert_int_equal(cost_round_s(p, &r.plan, &round_s), EDGEPS_OK);
     assert_true(round_s < INFINITY);
