@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,4 +127,32 @@ edgeps_err json_take_text(json_t *root, size_t flags, char **text)
         return EDGEPS_NOMEM;
     *text = copy;
     return EDGEPS_OK;
+}
+
+void json_set_text(json_t *o, const char *key, const char *text)
+{
+    if (text)
+        json_object_set_new(o, key, json_string(text));
+}
+
+void json_set_count(json_t *o, const char *key, uint64_t count)
+{
+    json_object_set_new(o, key, json_integer((json_int_t)count));
+}
+
+void json_set_real(json_t *o, const char *key, double value)
+{
+    if (isfinite(value))
+        json_object_set_new(o, key, json_real(value));
+}
+
+void json_put_quoted(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', file);
+        fputc(*text, file);
+    }
+    fputc('"', file);
 }

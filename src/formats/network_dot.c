@@ -1,6 +1,7 @@
 #include "formats/network_dot.h"
 
 #include "base/mem.h"
+#include "formats/json_int.h"
 #include "formats/quantity.h"
 #include "plan/plan.h"
 
@@ -25,17 +26,6 @@ typedef struct drawing {
     const struct job *job;
     FILE *file;
 } drawing;
-
-static void put_quoted(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', file);
-        fputc(*text, file);
-    }
-    fputc('"', file);
-}
 
 /* Into a label of Graphviz's kind of HTML. */
 static void put_escaped(FILE *file, const char *text)
@@ -277,7 +267,7 @@ static void put_head(const drawing *d)
 {
     const char *name = d->net->name ? d->net->name : "network";
     fputs("digraph ", d->file);
-    put_quoted(d->file, name);
+    json_put_quoted(d->file, name);
     const char *layout = "layout=neato overlap=prism sep=\"+8\" splines=true";
     if (d->pl)
         layout = "layout=dot rankdir=LR ranksep=1.3 nodesep=0.2";

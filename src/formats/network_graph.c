@@ -1,20 +1,9 @@
 #include "formats/network_graph.h"
 
+#include "formats/json_int.h"
 #include "formats/quantity.h"
 
 #include <math.h>
-
-/* Names have no control characters, so this is all that JSON wants escaped. */
-static void put_quoted(const char *text, FILE *file)
-{
-    fputc('"', file);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', file);
-        fputc(*text, file);
-    }
-    fputc('"', file);
-}
 
 static void put_amount(FILE *file, const char *key, quantity_kind kind, double value)
 {
@@ -53,14 +42,14 @@ void network_node_link_write(const network *net, FILE *file)
 {
     const char *separator = "\n";
     fputs("{\n \"directed\": true,\n \"multigraph\": false,\n \"graph\": {\"name\": ", file);
-    put_quoted(net->name ? net->name : "", file);
+    json_put_quoted(file, net->name ? net->name : "");
     fputs("},\n \"nodes\": [", file);
     for (size_t i = 0; i < net->count; i++, separator = ",\n") {
         fprintf(file, "%s  {\"id\": ", separator);
-        put_quoted(net->nodes[i].name, file);
+        json_put_quoted(file, net->nodes[i].name);
         if (net->site_names) {
             fputs(", \"site\": ", file);
-            put_quoted(net->site_names[net->nodes[i].site], file);
+            json_put_quoted(file, net->site_names[net->nodes[i].site]);
         }
         put_node(file, &net->nodes[i]);
         fputc('}', file);
@@ -72,9 +61,9 @@ void network_node_link_write(const network *net, FILE *file)
             if (!joined(net, i, j))
                 continue;
             fprintf(file, "%s  {\"source\": ", separator);
-            put_quoted(net->nodes[i].name, file);
+            json_put_quoted(file, net->nodes[i].name);
             fputs(", \"target\": ", file);
-            put_quoted(net->nodes[j].name, file);
+            json_put_quoted(file, net->nodes[j].name);
             put_edge(file, net, i, j);
             fputc('}', file);
             separator = ",\n";

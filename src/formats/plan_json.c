@@ -86,23 +86,17 @@ static json_t *predicted(const plan_json_facts *f)
     return o;
 }
 
-static void set_text(json_t *o, const char *key, const char *text)
-{
-    if (text)
-        json_object_set_new(o, key, json_string(text));
-}
-
 edgeps_err plan_json_text(const plan_json_facts *f, char **text)
 {
     json_t *o = json_object(), *needs = json_object(), *reasons = json_array();
-    set_text(o, "edgeps", "plan/1");
-    set_text(o, "algo", f->algorithm);
-    set_text(o, "status", f->status);
-    set_text(o, "stopped", f->stopped);
+    json_set_text(o, "edgeps", "plan/1");
+    json_set_text(o, "algo", f->algorithm);
+    json_set_text(o, "status", f->status);
+    json_set_text(o, "stopped", f->stopped);
     if (f->algorithm)
         json_object_set_new(o, "seed", json_integer((json_int_t)f->seed));
-    set_text(o, "model", f->job->model);
-    set_text(o, "transfer", job_transfer_name(f->job->transfer));
+    json_set_text(o, "model", f->job->model);
+    json_set_text(o, "transfer", job_transfer_name(f->job->transfer));
     if (f->max_locals)
         json_object_set_new(o, "max_locals", json_integer((json_int_t)f->max_locals));
     json_object_set_new(o, "generation", json_integer((json_int_t)f->plan->generation));
