@@ -18,6 +18,7 @@ void cover_flow_free(cover_flow *f)
     mem_free(f->level);
     mem_free(f->next);
     mem_free(f->queue);
+    mem_free(f->unseen);
     mem_free(f->path);
     *f = (cover_flow){0};
 }
@@ -31,8 +32,9 @@ edgeps_err cover_flow_make(size_t workers, size_t servers, cover_flow *out)
     f.level = mem_alloc(workers + servers, sizeof *f.level);
     f.next = mem_alloc(workers + servers, sizeof *f.next);
     f.queue = mem_alloc(workers + servers, sizeof *f.queue);
+    f.unseen = mem_alloc(servers, sizeof *f.unseen);
     f.path = mem_alloc(workers + servers, sizeof *f.path);
-    if (!f.take || !f.left || !f.room || !f.level || !f.next || !f.queue || !f.path) {
+    if (!f.take || !f.left || !f.room || !f.level || !f.next || !f.queue || !f.unseen || !f.path) {
         cover_flow_free(&f);
         return EDGEPS_NOMEM;
     }
@@ -47,6 +49,38 @@ static double arc_left(const cover_flow *f, const cover_column *columns, size_t 
         return f->take[(from - f->workers) * f->workers + to];
     const cover_column *c = &columns[to];
     return cover_has(c->serves, from) ? c->share - f->take[to * f->workers + from] : 0;
+}
+
+/* All columns with an arc from the worker that have no level yet go to the queue. */
+static size_t push_columns(cover_flow *f, const cover_column *columns, size_t worker, size_t tail)
+{
+    size_t kept = 0;
+    for (size_t u = 0; u < f->unseen_count; u++) {
+        uint32_t c = f->unseen[u];
+        if (arc_left(f, columns, worker, c) <= LEAST) {
+            f->unseen[kept++] = c;
+            continue;
+        }
+        f->level[f->workers + c] = f->level[worker] + 1;
+        f->queue[tail++] = (uint32_t)f->workers + c;
+    }
+    f->unseen_count = kept;
+    return tail;
+}
+
+/* And all workers of whom the column took something. */
+static size_t push_workers(cover_flow *f, const cover_column *columns, size_t column, size_t tail)
+{
+    const double *take = f->take + column * f->workers;
+    for (size_t w = 0; w * COVER_WORD < f->workers; w++)
+        for (uint64_t left = columns[column].serves[w]; left; left &= left - 1) {
+            size_t i = w * COVER_WORD + (size_t)__builtin_ctzll(left);
+            if (f->level[i] != NO_LEVEL || take[i] <= LEAST)
+                continue;
+            f->level[i] = f->level[f->workers + column] + 1;
+            f->queue[tail++] = (uint32_t)i;
+        }
+    return tail;
 }
 
 /* Levels by breadth first from all workers with something left; false when no server with room is
@@ -65,16 +99,14 @@ static bool find_levels(cover_flow *f, const cover_column *columns, size_t count
         f->level[i] = 0;
         f->queue[tail++] = (uint32_t)i;
     }
+    for (size_t c = 0; c < count; c++)
+        f->unseen[c] = (uint32_t)c;
+    f->unseen_count = count;
     for (size_t head = 0; head < tail; head++) {
-        size_t v = f->queue[head], others = v < f->workers ? count : f->workers;
+        size_t v = f->queue[head];
         found |= v >= f->workers && f->room[v - f->workers] > LEAST;
-        for (size_t o = 0; o < others; o++) {
-            size_t to = v < f->workers ? f->workers + o : o;
-            if (f->level[to] != NO_LEVEL || arc_left(f, columns, v, o) <= LEAST)
-                continue;
-            f->level[to] = f->level[v] + 1;
-            f->queue[tail++] = (uint32_t)to;
-        }
+        tail = v < f->workers ? push_columns(f, columns, v, tail)
+                              : push_workers(f, columns, v - f->workers, tail);
     }
     return found;
 }
@@ -101,13 +133,28 @@ static void push_path(cover_flow *f, const cover_column *columns, size_t length)
     f->room[f->path[length - 1] - f->workers] -= amount;
 }
 
+/* The next worker from `at` on that is in the set, or one beyond the last of its words. */
+static size_t next_of(const uint64_t *set, size_t workers, size_t at)
+{
+    size_t w = at / COVER_WORD;
+    uint64_t left = at < workers ? set[w] >> (at % COVER_WORD) << (at % COVER_WORD) : 0;
+    while (!left && ++w * COVER_WORD < workers)
+        left = set[w];
+    return left ? w * COVER_WORD + (size_t)__builtin_ctzll(left) : workers;
+}
+
 /* The next vertex of the path, one level on; false: none is left. */
 static bool step(cover_flow *f, const cover_column *columns, size_t count, size_t v, size_t *to)
 {
-    size_t others = v < f->workers ? count : f->workers;
+    bool worker = v < f->workers;
+    size_t others = worker ? count : f->workers;
     for (; f->next[v] < others; f->next[v]++) {
+        if (!worker)
+            f->next[v] = (uint32_t)next_of(columns[v - f->workers].serves, others, f->next[v]);
         size_t o = f->next[v];
-        *to = v < f->workers ? f->workers + o : o;
+        if (o == others)
+            break;
+        *to = worker ? f->workers + o : o;
         if (f->level[*to] == f->level[v] + 1 && arc_left(f, columns, v, o) > LEAST)
             return true;
     }

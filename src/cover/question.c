@@ -30,6 +30,7 @@ typedef struct decide {
     size_t set_count;
     bool *in; /* per server: it has a column */
     Clp_Simplex *model;
+    uint32_t *all; /* workers */
     double *price; /* per worker */
     double toll;
     cover_top top;
@@ -44,6 +45,7 @@ static void decide_free(decide *d)
     mem_free(d->columns);
     mem_free(d->sets);
     mem_free(d->in);
+    mem_free(d->all);
     mem_free(d->price);
     mem_free(d->value);
     mem_free(d->index);
@@ -59,15 +61,18 @@ static edgeps_err decide_make(const cover_question *q, decide *out)
     size_t longest = (q->server_count > MOST_ROWS ? q->server_count : MOST_ROWS) + FIRST_SET_ROW;
     d.sets = mem_alloc(MOST_ROWS * d.words, sizeof *d.sets);
     d.in = mem_alloc(q->server_count, sizeof *d.in);
+    d.all = mem_alloc(q->worker_count, sizeof *d.all);
     d.price = mem_alloc(q->worker_count, sizeof *d.price);
     d.value = mem_alloc(longest, sizeof *d.value);
     d.index = mem_alloc(longest, sizeof *d.index);
-    edgeps_err err = cover_top_make(q->server_count, &d.top);
+    edgeps_err err = cover_top_make(q->worker_count, q->server_count, &d.top);
     d.model = err ? NULL : Clp_newModel();
-    if (!d.sets || !d.in || !d.price || !d.value || !d.index || !d.model) {
+    if (!d.sets || !d.in || !d.all || !d.price || !d.value || !d.index || !d.model) {
         decide_free(&d);
         return EDGEPS_NOMEM;
     }
+    for (size_t i = 0; i < q->worker_count; i++)
+        d.all[i] = (uint32_t)i;
     double zero = 0, one = 1, least[] = {-INFINITY, -INFINITY};
     double most[] = {(double)q->budget, q->purse};
     CoinBigIndex starts[] = {0, 0, 0};
@@ -112,9 +117,11 @@ static edgeps_err add_column(decide *d, uint32_t server)
         return EDGEPS_NOMEM;
     d->column_count++;
     d->in[server] = true;
-    for (size_t i = 0; i < q->worker_count; i++)
-        if (i != offer.aside && q->serves(q->context, server, i))
-            cover_put(c->serves, i);
+    cover_list all = {d->all, q->worker_count};
+    size_t served = q->serves(q->context, server, &all, q->worker_count, d->top.served);
+    for (size_t s = 0; s < served; s++)
+        if (d->top.served[s] != offer.aside)
+            cover_put(c->serves, d->top.served[s]);
     int entries = 1;
     d->index[0] = 0;
     d->value[0] = 1;

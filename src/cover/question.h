@@ -16,6 +16,11 @@ typedef struct cover_offer {
     uint32_t aside;    /* a worker served besides, or COVER_NOBODY */
 } cover_offer;
 
+typedef struct cover_list {
+    const uint32_t *workers;
+    size_t count;
+} cover_list;
+
 /* Answers must not change while the question is asked. */
 typedef struct cover_question {
     size_t worker_count;
@@ -26,7 +31,10 @@ typedef struct cover_question {
     /* Cheap: the server covers no more workers than this, the one aside included. */
     uint32_t (*most)(const void *context, size_t server);
     cover_offer (*offer)(const void *context, size_t server);
-    bool (*serves)(const void *context, size_t server, size_t worker);
+    /* Writes whom of the listed workers the server serves, in their order, and ends when there are
+     * `most`; returns how many. */
+    size_t (*serves)(const void *context, size_t server, const cover_list *of, size_t most,
+                     uint32_t *served);
     double (*cost)(const void *context, size_t server); /* >= 0; not asked without a purse */
 } cover_question;
 
@@ -44,14 +52,22 @@ edgeps_err cover_prices_make(const double *price, size_t worker_count, double to
                              cover_prices *out);
 void cover_prices_free(cover_prices *p);
 
-/* Scratch for questions of up to so many servers. */
+/* What a server is worth at most. */
+typedef struct cover_promise {
+    double worth, cost;
+    uint32_t server;
+} cover_promise;
+
+/* Scratch for questions of up to so many workers and servers. */
 typedef struct cover_top {
     size_t count;
-    double *value;    /* a heap of the values of the best servers so far, the least first */
-    uint32_t *server; /* ... and who they are */
+    double *value;          /* a heap of the values of the best servers so far, the least first */
+    uint32_t *server;       /* ... and who they are */
+    cover_promise *promise; /* a heap of those not looked at, the best first */
+    uint32_t *served;       /* by one of them */
 } cover_top;
 
-edgeps_err cover_top_make(size_t server_count, cover_top *out);
+edgeps_err cover_top_make(size_t worker_count, size_t server_count, cover_top *out);
 void cover_top_free(cover_top *t);
 
 /* Do these prices prove that the question has no solution? Asks only servers that can be among the

@@ -35,6 +35,8 @@ typedef struct cover_flow {
     uint32_t *level; /* scratch of the search, workers first */
     uint32_t *next;
     uint32_t *queue;
+    uint32_t *unseen; /* columns */
+    size_t unseen_count;
     uint32_t *path;
 } cover_flow;
 

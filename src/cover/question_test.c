@@ -36,9 +36,15 @@ static cover_offer offer(const void *context, size_t server)
     return ((const world *)context)->offer[server];
 }
 
-static bool serves(const void *context, size_t server, size_t worker)
+static size_t serves(const void *context, size_t server, const cover_list *of, size_t most_served,
+                     uint32_t *served)
 {
-    return ((const world *)context)->serves[server][worker];
+    const world *w = context;
+    size_t count = 0;
+    for (size_t o = 0; o < of->count && count < most_served; o++)
+        if (w->serves[server][of->workers[o]])
+            served[count++] = of->workers[o];
+    return count;
 }
 
 static double cost(const void *context, size_t server)
@@ -97,7 +103,7 @@ static bool refutes(world *w, const double *price)
     cover_instance c = instance_of(w);
     assert_int_equal(cover_refutes(&c, price, &asked_all), EDGEPS_OK);
     assert_int_equal(cover_prices_make(price, w->workers, 0, &p), EDGEPS_OK);
-    assert_int_equal(cover_top_make(w->servers, &top), EDGEPS_OK);
+    assert_int_equal(cover_top_make(w->workers, w->servers, &top), EDGEPS_OK);
     bool lazily = cover_prices_refute(&q, &p, &top);
     assert_int_equal(lazily, asked_all);
     cover_prices_free(&p);

@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "cost/search.h"
+#include "cover/question.h"
 #include "place/place.h"
 
 /* ---- deadline and progress ---- */
@@ -127,23 +128,71 @@ static inline double smaller_of(double a, double b) { return a < b ? a : b; }
 
 /* ---- closed-form times: lower bounds of what the evaluator finds ---- */
 
+/* A node as the times read it, in the order of use: seconds per byte where problem_node has bytes
+ * per second, so that no division is left in the innermost loops. */
+typedef struct place_pace {
+    double compute_s, access_s;
+    double up_s, down_s, sum_s; /* per byte */
+    uint32_t site;
+    bool serve, linked;
+} place_pace;
+
+/* Workers of other nodes at a server: when their first chunks, and all of them, have passed its
+ * down link. Flows on one link of which the t-th to start does not start before c_t end no earlier
+ * than max over t of c_t + (m - t + 1) times what each takes alone. */
+typedef struct place_crowd {
+    size_t m;
+    double first_s, all_s;
+} place_crowd;
+
+/* Where local servers take turns at the global server's links. */
+typedef enum place_turns {
+    PLACE_TURNS_IN,
+    PLACE_TURNS_OUT,
+    PLACE_TURNS_BOTH,
+    PLACE_TURNS
+} place_turns;
+
+typedef struct place_rank {
+    double value;
+    uint32_t server;
+} place_rank;
+
 typedef struct place_times {
     const place_ground *gr;
+    place_pace *pace; /* per node */
+    double *cap_s;    /* per pair of sites, from the first: seconds per byte of the pair cap */
     double first_wire, all_wire, last_wire; /* bytes of the first chunk, all, and the last */
     double first_sum, all_sum, last_sum;    /* the same without headers */
     double *compute_s;                      /* of the workers, ascending */
+    place_crowd *crowds;                    /* per server, of 1 .. most_crowd workers */
+    size_t most_crowd;
     double *start_s;  /* per server: its first chunk cannot be complete earlier */
     double *lat_in_s; /* per server: least latency from and to a worker of another node */
     double *lat_out_s;
-    uint32_t *hard; /* workers whose fastest way, there or back, is slow */
+    place_rank *starts;             /* all servers by start_s, ascending */
+    place_rank *rates[PLACE_TURNS]; /* all servers by the workers per second that they can take in,
+                                       give parameters to, and both, descending */
+    uint32_t *hard;                 /* workers whose fastest way, there or back, is slow */
     size_t hard_count;
     double *hard_s; /* [h * count + server]: chain of hard[h] through a local server at no cost
                        between it and the global one; INFINITY without path */
 } place_times;
 
+/* Seconds per byte of a lone flow; 0 on one node, INFINITY where there is no path. */
+static inline double place_pace_s(const place_times *t, size_t from, size_t to)
+{
+    const place_pace *a = &t->pace[from], *b = &t->pace[to];
+    double slower_s = larger_of(a->up_s, b->down_s);
+    return from == to ? 0 : larger_of(slower_s, t->cap_s[a->site * t->gr->p->site_count + b->site]);
+}
+
 /* O(count^2). */
 edgeps_err place_times_make(const place_ground *gr, place_times *out);
 void place_times_free(place_times *t);
+
+/* Of m >= 1 workers. */
+place_crowd place_times_crowd(const place_times *t, size_t server, size_t m);
 
 /* A bound for every plan with this global server, without any search: each hard worker by its
  * fastest chain. INFINITY when one has none. O(count x hard); `tail_s` is scratch for count values.
@@ -198,14 +247,6 @@ typedef struct place_relay {
     bool local;   /* may be one */
 } place_relay;
 
-/* Where local servers take turns at the global server's links. */
-typedef enum place_turns {
-    PLACE_TURNS_IN,
-    PLACE_TURNS_OUT,
-    PLACE_TURNS_BOTH,
-    PLACE_TURNS
-} place_turns;
-
 /* All of it for one global server. */
 typedef struct place_view {
     const place_times *t;
@@ -236,6 +277,11 @@ edgeps_err place_view_all_rows(place_view *v);
 /* May the worker be there, storage aside, in a plan that keeps the limits? */
 bool place_view_serves(const place_view *v, const place_limits *limits, size_t server,
                        size_t worker);
+
+/* Whom of the listed workers, given by their numbers among the workers, it may serve; see
+ * cover_question. */
+size_t place_view_reach(const place_view *v, const place_limits *limits, size_t server,
+                        const cover_list *of, size_t most, uint32_t *served);
 
 /* What a plan needs that has the worker there, or where the server has m workers of other nodes, if
  * the pulls of its local servers take at least spread_s. */

@@ -9,7 +9,7 @@
 #define MOST_HINTS 16
 #define MOST_TRIED 4      /* where failing costs no LP */
 #define RAISE_US 12000000 /* about the time for all candidates, by a count of ... */
-#define ASKED_US 0.07     /* ... what is asked about servers, which takes longer ... */
+#define ASKED_US 0.035    /* ... what is asked about servers, which takes longer ... */
 #define ASKED_NODES 5000  /* ... where the nodes no longer fit the cache */
 #define SLACK 0.002       /* of the least threshold: so much lower ones are not told apart */
 
@@ -33,7 +33,8 @@ edgeps_err place_refuter_make(const place_ground *gr, place_refuter **out)
     rf->gr = gr;
     rf->number = mem_alloc(gr->count, sizeof *rf->number);
     rf->cap = mem_alloc(gr->count, sizeof *rf->cap);
-    if (!rf->number || !rf->cap || cover_top_make(gr->count, &rf->top) != EDGEPS_OK) {
+    if (!rf->number || !rf->cap ||
+        cover_top_make(gr->worker_count, gr->count, &rf->top) != EDGEPS_OK) {
         place_refuter_free(rf);
         return EDGEPS_NOMEM;
     }
@@ -80,11 +81,13 @@ static cover_offer offer(const void *context, size_t server)
     return (cover_offer){cap - own, own ? w->number[server] : COVER_NOBODY};
 }
 
-static bool serves(const void *context, size_t server, size_t worker)
+static size_t serves(const void *context, size_t server, const cover_list *of, size_t most_served,
+                     uint32_t *served)
 {
     const within *w = context;
-    ++*w->asked;
-    return place_view_serves(w->v, w->limits, server, w->v->t->gr->workers[worker]);
+    size_t count = place_view_reach(w->v, w->limits, server, of, most_served, served);
+    *w->asked += count < most_served ? of->count : count;
+    return count;
 }
 
 static double cost(const void *context, size_t server)

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_HARD 16 /* workers that quick bounds look at */
+#define MOST_HARD 16  /* workers that quick bounds look at */
+#define MOST_CROWD 64 /* workers at a server up to whom all starts count; the last alone above */
 #define NOBODY UINT32_MAX
 
 static int by_value(const void *a, const void *b)
@@ -126,6 +127,118 @@ static void choose_hard(place_times *t, const double *least)
         }
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    const place_rank *x = a, *y = b;
+    int order = by_value(&x->value, &y->value);
+    return order ? order : (x->server > y->server) - (x->server < y->server);
+}
+
+static int by_rank_down(const void *a, const void *b) { return by_rank(b, a); }
+
+/* Rates are asked for where there is one chunk only. */
+static edgeps_err fill_ranks(place_times *t)
+{
+    size_t count = t->gr->count, ways = t->first_wire == t->all_wire ? PLACE_TURNS : 0;
+    t->starts = mem_alloc(count, sizeof *t->starts);
+    if (!t->starts)
+        return EDGEPS_NOMEM;
+    for (size_t j = 0; j < count; j++)
+        t->starts[j] = (place_rank){t->start_s[j], (uint32_t)j};
+    qsort(t->starts, count, sizeof *t->starts, by_rank);
+    for (size_t way = 0; way < ways; way++) {
+        t->rates[way] = mem_alloc(count, sizeof **t->rates);
+        if (!t->rates[way])
+            return EDGEPS_NOMEM;
+        for (size_t j = 0; j < count; j++) {
+            const place_pace *pace = &t->pace[j];
+            double push_s = t->all_wire * pace->down_s + t->all_sum * pace->sum_s;
+            double pull_s = t->all_wire * pace->up_s;
+            double each_s[] = {push_s, pull_s, push_s + pull_s};
+            t->rates[way][j] = (place_rank){1 / each_s[way], (uint32_t)j};
+        }
+        qsort(t->rates[way], count, sizeof **t->rates, by_rank_down);
+    }
+    return EDGEPS_OK;
+}
+
+/* When `more` workers, none of whom starts before the next in order of start does, join: no earlier
+ * than if they queue behind those before, or the last of them alone. */
+static place_crowd join(const place_times *t, size_t server, place_crowd c, size_t more)
+{
+    double down_s = t->pace[server].down_s, count = (double)more;
+    c.m += more;
+    size_t last = c.m < t->gr->worker_count ? c.m : t->gr->worker_count;
+    double start_s = t->compute_s[last - 1];
+    c.first_s =
+        larger_of(c.first_s + count * t->first_wire * down_s, start_s + t->first_wire * down_s);
+    c.all_s = larger_of(c.all_s + count * t->all_wire * down_s, start_s + t->all_wire * down_s);
+    return c;
+}
+
+place_crowd place_times_crowd(const place_times *t, size_t server, size_t m)
+{
+    size_t kept = m < t->most_crowd ? m : t->most_crowd;
+    place_crowd c = t->crowds[server * t->most_crowd + kept - 1];
+    return m > kept ? join(t, server, c, m - kept) : c;
+}
+
+static edgeps_err fill_crowds(place_times *t)
+{
+    const place_ground *gr = t->gr;
+    t->most_crowd = gr->worker_count < MOST_CROWD ? gr->worker_count : MOST_CROWD;
+    t->crowds = mem_alloc(gr->count * t->most_crowd, sizeof *t->crowds);
+    if (!t->crowds)
+        return EDGEPS_NOMEM;
+    for (size_t j = 0; j < gr->count; j++) {
+        place_crowd c = {0};
+        while (c.m < t->most_crowd) {
+            c = join(t, j, c, 1);
+            t->crowds[j * t->most_crowd + c.m - 1] = c;
+        }
+    }
+    return EDGEPS_OK;
+}
+
+static edgeps_err fill_paces(place_times *t)
+{
+    const problem *p = t->gr->p;
+    size_t pairs = p->site_count * p->site_count;
+    t->pace = mem_alloc(p->count, sizeof *t->pace);
+    t->cap_s = mem_alloc(pairs, sizeof *t->cap_s);
+    if (!t->pace || !t->cap_s)
+        return EDGEPS_NOMEM;
+    for (size_t i = 0; i < p->count; i++) {
+        const problem_node *node = &p->nodes[i];
+        t->pace[i] = (place_pace){node->compute_s,
+                                  node->access_s,
+                                  1 / node->up_bytes_per_s,
+                                  1 / node->down_bytes_per_s,
+                                  1 / node->sum_bytes_per_s,
+                                  node->site,
+                                  node->serve,
+                                  t->gr->linked[i]};
+    }
+    for (size_t pair = 0; pair < pairs; pair++)
+        t->cap_s[pair] = 1 / p->cap_bytes_per_s[pair];
+    return EDGEPS_OK;
+}
+
+static edgeps_err fill_all(place_times *t, double *least)
+{
+    const place_ground *gr = t->gr;
+    for (size_t w = 0; w < gr->worker_count; w++)
+        t->compute_s[w] = gr->p->nodes[gr->workers[w]].compute_s;
+    for (size_t l = 0; l < HARD_WAYS * gr->count; l++)
+        least[l] = INFINITY;
+    qsort(t->compute_s, gr->worker_count, sizeof *t->compute_s, by_value);
+    for (size_t s = 0; s < gr->count; s++)
+        fill_server(t, s, least);
+    choose_hard(t, least);
+    edgeps_err err = fill_crowds(t);
+    return err ? err : fill_ranks(t);
+}
+
 edgeps_err place_times_make(const place_ground *gr, place_times *out)
 {
     const job *j = &gr->p->job;
@@ -146,27 +259,27 @@ edgeps_err place_times_make(const place_ground *gr, place_times *out)
     t.lat_out_s = mem_alloc(gr->count, sizeof *t.lat_out_s);
     t.hard = mem_alloc(MOST_HARD, sizeof *t.hard);
     t.hard_s = mem_alloc(MOST_HARD * gr->count, sizeof *t.hard_s);
-    if (!least || !t.compute_s || !t.start_s || !t.lat_in_s || !t.lat_out_s || !t.hard ||
-        !t.hard_s) {
-        mem_free(least);
-        place_times_free(&t);
-        return EDGEPS_NOMEM;
-    }
-    for (size_t w = 0; w < gr->worker_count; w++)
-        t.compute_s[w] = gr->p->nodes[gr->workers[w]].compute_s;
-    for (size_t l = 0; l < HARD_WAYS * gr->count; l++)
-        least[l] = INFINITY;
-    qsort(t.compute_s, gr->worker_count, sizeof *t.compute_s, by_value);
-    for (size_t s = 0; s < gr->count; s++)
-        fill_server(&t, s, least);
-    choose_hard(&t, least);
+    edgeps_err err = EDGEPS_NOMEM;
+    if (least && t.compute_s && t.start_s && t.lat_in_s && t.lat_out_s && t.hard && t.hard_s)
+        err = fill_paces(&t);
+    if (!err)
+        err = fill_all(&t, least);
     mem_free(least);
-    *out = t;
-    return EDGEPS_OK;
+    if (err)
+        place_times_free(&t);
+    else
+        *out = t;
+    return err;
 }
 
 void place_times_free(place_times *t)
 {
+    mem_free(t->pace);
+    mem_free(t->cap_s);
+    mem_free(t->crowds);
+    mem_free(t->starts);
+    for (size_t way = 0; way < PLACE_TURNS; way++)
+        mem_free(t->rates[way]);
     mem_free(t->compute_s);
     mem_free(t->start_s);
     mem_free(t->lat_in_s);

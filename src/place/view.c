@@ -7,15 +7,6 @@
 #include "base/mem.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static int by_value_down(const void *a, const void *b) { return by_value(b, a); }
 
 place_limits place_whole_round(double round_s)
 {
@@ -69,10 +60,18 @@ static place_relay relay_of(const place_times *t, size_t global, size_t j)
 }
 
 /* What the spread of all pulls adds to the way of one. */
-static double wait_s(const place_view *v, double spread_s, size_t server)
+static inline double wait_s(const place_view *v, double spread_s, size_t server)
 {
     const place_relay *r = &v->relay[server];
     return larger_of(0, spread_s + r->here_s - r->all_out_s);
+}
+
+static inline double latency_s(const place_times *t, size_t from, size_t to)
+{
+    const place_pace *a = &t->pace[from], *b = &t->pace[to];
+    return from == to ? 0
+                      : a->access_s + b->access_s +
+                            t->gr->p->latency_s[a->site * t->gr->p->site_count + b->site];
 }
 
 /* From the start of the round until the server has a worker's first chunk, and all but the last of
@@ -81,34 +80,31 @@ typedef struct push {
     double first_s, all_s;
 } push;
 
-static push push_of(const place_times *t, size_t server, size_t worker)
+static inline push push_of(const place_times *t, size_t server, size_t worker)
 {
-    const problem *p = t->gr->p;
-    double out = problem_rate_bytes_per_s(p, worker, server);
-    double sum = p->nodes[server].sum_bytes_per_s;
-    double start_s = p->nodes[worker].compute_s + problem_latency_s(p, worker, server);
-    double arrived_s = start_s + t->first_wire / out;
+    double out_s = place_pace_s(t, worker, server), sum_s = t->pace[server].sum_s;
+    double start_s = t->pace[worker].compute_s + latency_s(t, worker, server);
+    double arrived_s = start_s + t->first_wire * out_s;
     /* All chunks pass the push, or the sum. */
-    return (push){
-        arrived_s + t->first_sum / sum,
-        larger_of(start_s + t->all_wire / out + t->last_sum / sum, arrived_s + t->all_sum / sum)};
+    return (push){arrived_s + t->first_sum * sum_s,
+                  larger_of(start_s + t->all_wire * out_s + t->last_sum * sum_s,
+                            arrived_s + t->all_sum * sum_s)};
 }
 
-static place_limits way_there(const place_relay *r, push to)
+static inline place_limits way_there(const place_relay *r, push to)
 {
     return (place_limits){.first_in_s = to.first_s + r->first_in_s,
                           .all_in_s = larger_of(to.all_s + r->last_in_s, to.first_s + r->all_in_s)};
 }
 
 /* The same with the way back. */
-static void add_way_back(const place_view *v, double spread_s, size_t server, size_t worker,
-                         push to, place_limits *need)
+static inline void add_way_back(const place_view *v, double spread_s, size_t server, size_t worker,
+                                push to, place_limits *need)
 {
     const place_times *t = v->t;
     const place_relay *r = &v->relay[server];
-    double back = problem_rate_bytes_per_s(t->gr->p, server, worker);
-    double end_s = problem_latency_s(t->gr->p, server, worker);
-    double last_s = end_s + t->last_wire / back, pulls_s = end_s + t->all_wire / back;
+    double back_s = place_pace_s(t, server, worker), end_s = latency_s(t, server, worker);
+    double last_s = end_s + t->last_wire * back_s, pulls_s = end_s + t->all_wire * back_s;
     /* The global server's pulls to its own workers are among those that spread. */
     double wait = server == v->global ? 0 : wait_s(v, spread_s, server);
     if (spread_s > 0 && server == v->global && worker != server)
@@ -120,10 +116,18 @@ static void add_way_back(const place_view *v, double spread_s, size_t server, si
                               to.first_s + r->first_in_s + r->first_out_s + pulls_s);
 }
 
+/* As place_path. */
+static inline bool has_path(const place_times *t, size_t server, size_t worker)
+{
+    const place_pace *a = &t->pace[server], *b = &t->pace[worker];
+    return a->serve &&
+           (server == worker ||
+            (a->linked && b->linked && t->gr->sites[a->site * t->gr->p->site_count + b->site]));
+}
+
 place_limits place_view_chain(const place_view *v, double spread_s, size_t server, size_t worker)
 {
-    const place_ground *gr = v->t->gr;
-    if (!v->relay[server].local || !place_path(gr, server, worker))
+    if (!v->relay[server].local || !has_path(v->t, server, worker))
         return nothing;
     push to = push_of(v->t, server, worker);
     place_limits need = way_there(&v->relay[server], to);
@@ -132,38 +136,38 @@ place_limits place_view_chain(const place_view *v, double spread_s, size_t serve
 }
 
 /* As place_keeps of the chain, but most are refused on the way there. */
-bool place_view_serves(const place_view *v, const place_limits *limits, size_t server,
-                       size_t worker)
+static inline bool serves(const place_view *v, const place_limits *limits, size_t server,
+                          size_t worker)
 {
-    const place_ground *gr = v->t->gr;
-    if (!v->relay[server].local || !place_path(gr, server, worker))
+    if (!has_path(v->t, server, worker))
         return false;
     push to = push_of(v->t, server, worker);
     place_limits need = way_there(&v->relay[server], to);
-    if (!place_keeps(&need, limits))
+    if (need.first_in_s > limits->first_in_s || need.all_in_s > limits->all_in_s)
         return false;
     add_way_back(v, limits->spread_s, server, worker, to, &need);
     return place_keeps(&need, limits);
 }
 
-/* Workers of other nodes at a server: when their first chunks, and all of
- * them, have passed its down link. Flows on one link of which the t-th to start does not start
- * before c_t end no earlier than max over t of c_t + (m - t + 1) times what each takes alone. */
-typedef struct crowd {
-    size_t m;
-    double first_s, all_s;
-} crowd;
-
-static void join(const place_times *t, size_t server, crowd *c)
+bool place_view_serves(const place_view *v, const place_limits *limits, size_t server,
+                       size_t worker)
 {
-    size_t at = c->m < t->gr->worker_count ? c->m : t->gr->worker_count - 1;
-    double rate = t->gr->p->nodes[server].down_bytes_per_s;
-    c->first_s = larger_of(c->first_s, t->compute_s[at]) + t->first_wire / rate;
-    c->all_s = larger_of(c->all_s, t->compute_s[at]) + t->all_wire / rate;
-    c->m++;
+    return v->relay[server].local && serves(v, limits, server, worker);
 }
 
-static place_limits crowd_need(const place_view *v, double spread_s, size_t server, const crowd *c)
+size_t place_view_reach(const place_view *v, const place_limits *limits, size_t server,
+                        const cover_list *of, size_t most, uint32_t *served)
+{
+    const uint32_t *nodes = v->t->gr->workers;
+    size_t count = 0;
+    for (size_t o = 0; v->relay[server].local && o < of->count && count < most; o++)
+        if (serves(v, limits, server, nodes[of->workers[o]]))
+            served[count++] = of->workers[o];
+    return count;
+}
+
+static place_limits crowd_need(const place_view *v, double spread_s, size_t server,
+                               const place_crowd *c)
 {
     const place_times *t = v->t;
     const problem_node *node = &t->gr->p->nodes[server];
@@ -202,11 +206,9 @@ static place_limits crowd_need(const place_view *v, double spread_s, size_t serv
 
 place_limits place_view_load(const place_view *v, double spread_s, size_t server, size_t m)
 {
-    crowd c = {0};
     if (m == 0)
         return (place_limits){0};
-    while (c.m < m)
-        join(v->t, server, &c);
+    place_crowd c = place_times_crowd(v->t, server, m);
     return crowd_need(v, spread_s, server, &c);
 }
 
@@ -255,27 +257,33 @@ int32_t place_view_cap(const place_view *v, const place_limits *limits, size_t s
 
 /* ---- the global server's own links ---- */
 
-static edgeps_err fill_fan(place_view *v)
+/* The first from this rank on that is a possible local server on another node. */
+static size_t next_other(const place_view *v, const place_rank *list, size_t rank)
+{
+    while (rank < v->t->gr->count &&
+           (list[rank].server == v->global || !v->relay[list[rank].server].local))
+        rank++;
+    return rank;
+}
+
+static void fill_fan(place_view *v)
 {
     const place_times *t = v->t;
     const problem_node *node = &t->gr->p->nodes[v->global];
     double in_s = INFINITY, out_s = INFINITY, head_s = INFINITY;
     double first_s = 0, all_s = 0;
-    size_t others = 0, own = v->relay[v->global].local && t->start_s[v->global] < INFINITY;
-    double *starts = mem_alloc(t->gr->count, sizeof *starts);
-    if (!starts)
-        return EDGEPS_NOMEM;
+    size_t rank = 0, others = 0;
+    bool own = v->relay[v->global].local && t->start_s[v->global] < INFINITY;
     for (size_t j = 0; j < t->gr->count; j++) {
         if (!v->relay[j].local || t->start_s[j] == INFINITY)
             continue;
         head_s = smaller_of(head_s, t->start_s[j]);
         if (j == v->global)
             continue;
-        starts[others++] = t->start_s[j];
+        others++;
         in_s = smaller_of(in_s, problem_latency_s(t->gr->p, j, v->global));
         out_s = smaller_of(out_s, problem_latency_s(t->gr->p, v->global, j));
     }
-    qsort(starts, others, sizeof *starts, by_value);
     v->fan[0] = (place_limits){0};
     for (size_t k = 1; k <= (size_t)v->most_locals; k++) {
         size_t remote = k - own;
@@ -288,7 +296,8 @@ static edgeps_err fill_fan(place_view *v)
         }
         double arrived_s = head_s, sent_s = 0, last_sent_s = 0;
         if (remote > 0) {
-            double start_s = starts[remote - 1];
+            rank = next_other(v, t->starts, rank);
+            double start_s = t->starts[rank++].value;
             first_s = larger_of(first_s, start_s) + t->first_wire / node->down_bytes_per_s;
             all_s = larger_of(all_s, start_s) + t->all_wire / node->down_bytes_per_s;
             arrived_s = first_s + in_s;
@@ -303,36 +312,19 @@ static edgeps_err fill_fan(place_view *v)
         need->round_s =
             larger_of(need->all_in_s + need->last_out_s, need->first_in_s + need->all_out_s);
     }
-    mem_free(starts);
-    return EDGEPS_OK;
 }
 
-/* For the counting bound: workers whose gradients a local server can take in, to whom it can give
- * parameters, and both, in a second. */
-static edgeps_err fill_rates(place_view *v)
+/* For the counting bound. */
+static void fill_rates(place_view *v)
 {
     const place_times *t = v->t;
-    size_t count = 0, n = t->gr->count;
-    double *rates = mem_alloc(PLACE_TURNS * n, sizeof *rates);
-    if (!rates)
-        return EDGEPS_NOMEM;
-    for (size_t j = 0; j < n; j++) {
-        const problem_node *node = &t->gr->p->nodes[j];
-        if (j == v->global || !v->relay[j].local)
-            continue;
-        double push_s = t->all_wire / node->down_bytes_per_s + t->all_sum / node->sum_bytes_per_s;
-        double pull_s = t->all_wire / node->up_bytes_per_s;
-        rates[PLACE_TURNS_IN * n + count] = 1 / push_s;
-        rates[PLACE_TURNS_OUT * n + count] = 1 / pull_s;
-        rates[PLACE_TURNS_BOTH * n + count++] = 1 / (push_s + pull_s);
-    }
-    for (size_t way = 0; way < PLACE_TURNS; way++) {
-        qsort(rates + way * n, count, sizeof *rates, by_value_down);
-        for (size_t k = 0; k < (size_t)v->most_locals && k < count; k++)
-            v->rate[way * (size_t)v->most_locals + k] = rates[way * n + k];
-    }
-    mem_free(rates);
-    return EDGEPS_OK;
+    for (size_t way = 0; way < PLACE_TURNS; way++)
+        for (size_t k = 0, rank = 0; k < (size_t)v->most_locals; k++, rank++) {
+            rank = next_other(v, t->rates[way], rank);
+            if (rank == t->gr->count)
+                break;
+            v->rate[way * (size_t)v->most_locals + k] = t->rates[way][rank].value;
+        }
 }
 
 /* Can k local servers take all workers, given that the global server's links serve them one after
@@ -414,37 +406,34 @@ static void fill_least(place_view *v)
     }
 }
 
-static edgeps_err fill_view(place_view *v)
+static void fill_view(place_view *v)
 {
     const place_ground *gr = v->t->gr;
     for (size_t j = 0; j < gr->count; j++)
         if (place_joins(gr, v->global, j) && place_room(gr, v->global, 1, j) > 0)
             v->relay[j] = relay_of(v->t, v->global, j);
-    edgeps_err err = fill_fan(v);
-    if (!err && v->t->first_wire == v->t->all_wire)
-        err = fill_rates(v);
-    if (!err)
-        fill_least(v);
-    return err;
+    fill_fan(v);
+    if (v->t->first_wire == v->t->all_wire)
+        fill_rates(v);
+    fill_least(v);
 }
 
 edgeps_err place_view_make(const place_times *t, size_t global, place_view *out)
 {
     size_t count = t->gr->count, most = (size_t)t->gr->fan[global];
     place_view v = {.t = t, .global = global, .most_locals = (int32_t)most};
-    edgeps_err err = EDGEPS_NOMEM;
     v.relay = mem_alloc(count, sizeof *v.relay);
     v.fan = mem_alloc(most + 1, sizeof *v.fan);
     v.rate = mem_alloc(PLACE_TURNS * most, sizeof *v.rate);
     v.chain = mem_alloc(count, sizeof *v.chain);
     v.load = mem_alloc(count, sizeof *v.load);
-    if (v.relay && v.fan && v.rate && v.chain && v.load)
-        err = fill_view(&v);
-    if (err)
+    if (!v.relay || !v.fan || !v.rate || !v.chain || !v.load) {
         place_view_free(&v);
-    else
-        *out = v;
-    return err;
+        return EDGEPS_NOMEM;
+    }
+    fill_view(&v);
+    *out = v;
+    return EDGEPS_OK;
 }
 
 void place_view_free(place_view *v)
@@ -475,11 +464,8 @@ edgeps_err place_view_rows(place_view *v, size_t server)
     }
     for (size_t i = 0; i < count; i++)
         chain[i] = place_view_chain(v, 0, server, i).round_s;
-    crowd c = {0};
-    while (c.m < count) {
-        join(v->t, server, &c);
-        load[c.m] = v->relay[server].local ? crowd_need(v, 0, server, &c).round_s : INFINITY;
-    }
+    for (size_t m = 1; m <= count; m++)
+        load[m] = v->relay[server].local ? place_view_load(v, 0, server, m).round_s : INFINITY;
     v->chain[server] = chain;
     v->load[server] = load;
     return EDGEPS_OK;
