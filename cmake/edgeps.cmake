@@ -80,7 +80,7 @@ function(edgeps_test name)
     endif()
     set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
     # Programs that start many processes would spoil each other's time limits.
-    if(name MATCHES "^(node|integration)[.]")
+    if(name MATCHES "^(node|lab|integration)[.]")
         set_tests_properties(${name} PROPERTIES RESOURCE_LOCK processes)
     endif()
     if(name MATCHES "${EDGEPS_THREADED}")

@@ -8,6 +8,7 @@ int cli_explain(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_report(int argc, char **argv);
 int cli_topo(int argc, char **argv);
+int cli_lab(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_agent(int argc, char **argv);
 

@@ -13,6 +13,7 @@ static const struct {
     {"run", cli_run, "train through placed servers, one process per node"},
     {"report", cli_report, "print what happened in a run, and what it came to"},
     {"topo", cli_topo, "generate, import, check, draw and convert networks"},
+    {"lab", cli_lab, "make the network of a file on this machine"},
     {"bench", cli_bench, "measure the planner"},
     {"agent", cli_agent, "host the roles of one node (started by run)"},
 };

@@ -1,0 +1,173 @@
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "cli/options.h"
+#include "cli/topo.h"
+#include "formats/quantity.h"
+#include "lab/lab.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DIR, HELP, OPTIONS };
+
+static const options_row rows[OPTIONS] = {
+    [DIR] = {"dir", "DIR", "lab", "folder that says which lab it is", false},
+    [HELP] = {"help", NULL, NULL, "this text", false},
+};
+
+static const options_table table = {rows, OPTIONS};
+
+/* What a subcommand is given. */
+typedef struct call {
+    const char *operand;
+    const char *dir;
+    char **argv; /* what follows "--"; NULL without it */
+    int status;  /* of the command, where it is not that of an error */
+} call;
+
+static edgeps_err no_operand(const call *c, edgeps_diag *diag)
+{
+    return c->operand ? diag_fail(diag, EDGEPS_USAGE, "'%s': one argument too many; see --help",
+                                  c->operand)
+                      : EDGEPS_OK;
+}
+
+static edgeps_err up(call *c, edgeps_diag *diag)
+{
+    network *net = NULL;
+    if (!c->operand)
+        return diag_fail(diag, EDGEPS_USAGE, "no network file given; see --help");
+    edgeps_err err = topo_load(c->operand, diag, &net);
+    if (err)
+        return err;
+    int64_t begun_ns = clock_now_ns();
+    err = lab_up(net, c->dir, false, diag);
+    if (!err)
+        printf("%s: %zu nodes are up after %.2f s; end the lab with: edgeps lab down --dir %s\n",
+               c->dir, net->count, (double)(clock_now_ns() - begun_ns) / CLOCK_NS_PER_S, c->dir);
+    network_free(net);
+    return err;
+}
+
+static edgeps_err down(call *c, edgeps_diag *diag)
+{
+    edgeps_err err = no_operand(c, diag);
+    return err ? err : lab_down(c->dir, diag);
+}
+
+static void print_node(const network_node *node, size_t index)
+{
+    char address[LAB_ADDRESS_BYTES], control[LAB_ADDRESS_BYTES];
+    char rate_up[QUANTITY_TEXT_BYTES], rate_down[QUANTITY_TEXT_BYTES];
+    lab_address(index, address);
+    lab_control_address(index, control);
+    quantity_short(QUANTITY_RATE, node->up_bytes_per_s, rate_up);
+    quantity_short(QUANTITY_RATE, node->down_bytes_per_s, rate_down);
+    printf("  %-15s %-15s %14s %14s  %s\n", address, control, rate_up, rate_down, node->name);
+}
+
+static edgeps_err status(call *c, edgeps_diag *diag)
+{
+    lab *l = NULL;
+    edgeps_err err = no_operand(c, diag);
+    if (!err)
+        err = lab_open(c->dir, diag, &l);
+    if (err)
+        return err;
+    const network *net = lab_network(l);
+    printf("%s: %zu nodes %s; keeper: process %d\n", c->dir, net->count,
+           lab_has_root(l) ? "by root" : "in a user namespace", lab_keeper(l));
+    printf("  %-15s %-15s %14s %14s  %s\n", "address", "for control", "up", "down", "node");
+    for (size_t i = 0; i < net->count; i++)
+        print_node(&net->nodes[i], i);
+    lab_close(l);
+    return EDGEPS_OK;
+}
+
+static edgeps_err exec(call *c, edgeps_diag *diag)
+{
+    lab *l = NULL;
+    if (!c->operand || !c->argv || !c->argv[0])
+        return diag_fail(diag, EDGEPS_USAGE,
+                         "needs a node and a command: edgeps lab exec NODE -- COMMAND...");
+    edgeps_err err = lab_open(c->dir, diag, &l);
+    if (err)
+        return err;
+    int64_t node = network_find(lab_network(l), c->operand);
+    if (node < 0)
+        err = diag_fail(diag, EDGEPS_USAGE,
+                        "%s: no node is called '%s'; edgeps lab status lists "
+                        "them",
+                        c->dir, c->operand);
+    if (!err)
+        err = lab_exec(l, (size_t)node, c->argv, diag, &c->status);
+    lab_close(l);
+    return err;
+}
+
+static const struct {
+    const char *name;
+    edgeps_err (*run)(call *c, edgeps_diag *diag);
+    const char *usage;
+    const char *text;
+} commands[] = {
+    {"up", up, "lab up NETWORK", "makes a network of namespaces that does what the file says"},
+    {"exec", exec, "lab exec NODE -- COMMAND...", "runs a program in a node's network"},
+    {"status", status, "lab status", "prints the nodes with their addresses and rates"},
+    {"down", down, "lab down", "ends the lab with all that runs in it"},
+};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+static int help(void)
+{
+    printf("usage: edgeps lab COMMAND [ARGUMENTS] [OPTIONS]\n\n");
+    for (size_t k = 0; k < COMMANDS; k++)
+        printf("  %-8s %s\n", commands[k].name, commands[k].text);
+    for (size_t k = 0; k < COMMANDS; k++) {
+        putchar('\n');
+        options_help(commands[k].usage, commands[k].text, table);
+    }
+    return 0;
+}
+
+static int run(size_t which, int argc, char **argv)
+{
+    const char *value[OPTIONS] = {NULL};
+    edgeps_diag diag = {.text = ""};
+    call c = {.argv = NULL};
+    for (int k = 1; k < argc && !c.argv; k++)
+        if (strcmp(argv[k], "--") == 0) {
+            c.argv = &argv[k + 1];
+            argc = k;
+        }
+    edgeps_err err = options_read(table, argc, argv, value, &c.operand, &diag);
+    if (!err && value[HELP]) {
+        options_help(commands[which].usage, commands[which].text, table);
+        return 0;
+    }
+    options_fill(table, value);
+    c.dir = value[DIR];
+    if (!err)
+        err = commands[which].run(&c, &diag);
+    if (err)
+        fprintf(stderr, "edgeps lab %s: %s\n", commands[which].name, diag.text);
+    return err ? err_exit_status(err) : c.status;
+}
+
+int cli_lab(int argc, char **argv)
+{
+    if (argc < 2) {
+        fprintf(stderr, "edgeps lab: no command given; see edgeps lab --help\n");
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return help();
+    for (size_t k = 0; k < COMMANDS; k++)
+        if (strcmp(argv[1], commands[k].name) == 0)
+            return run(k, argc - 1, argv + 1);
+    fprintf(stderr, "edgeps lab: '%s' is no command; see edgeps lab --help\n", argv[1]);
+    return 2;
+}

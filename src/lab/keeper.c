@@ -1,0 +1,406 @@
+#include "lab/keeper_int.h"
+
+#include "lab/lab.h"
+#include "lab/shape_int.h"
+#include "lab/tool_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NAMESPACES "/run/netns"
+
+/* What the keeper tells when it has built, or could not. */
+typedef struct word {
+    edgeps_err err;
+    char text[512];
+} word;
+
+static bool read_text(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (fd >= 0)
+        close(fd);
+    if (got < 0)
+        return false;
+    text[got] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return true;
+}
+
+static bool write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    size_t length = strlen(text);
+    bool good = fd >= 0 && write(fd, text, length) == (ssize_t)length;
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+static bool reads(const char *path, const char *expected)
+{
+    char text[64];
+    return read_text(path, text, sizeof text) && strcmp(text, expected) == 0;
+}
+
+/* Why namespaces are refused, as far as the machine tells. */
+static edgeps_err forbidden(int error, edgeps_diag *diag)
+{
+    static const struct {
+        const char *path, *value, *remedy;
+    } locks[] = {
+        {"/proc/sys/kernel/unprivileged_userns_clone", "0", "kernel.unprivileged_userns_clone=1"},
+        {"/proc/sys/user/max_user_namespaces", "0", "user.max_user_namespaces=10000"},
+        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
+         "kernel.apparmor_restrict_unprivileged_userns=0"},
+    };
+    for (size_t k = 0; k < sizeof locks / sizeof *locks; k++)
+        if (reads(locks[k].path, locks[k].value))
+            return diag_fail(diag, EDGEPS_UNSUPPORTED,
+                             "this machine forbids namespaces to users; run as root, or let root "
+                             "enable them: sysctl -w %s",
+                             locks[k].remedy);
+    return diag_fail(diag, EDGEPS_UNSUPPORTED,
+                     "cannot make namespaces: %s; run as root, in a container as a privileged one",
+                     strerror(error));
+}
+
+static edgeps_err set_value(const char *path, const char *value, edgeps_diag *diag)
+{
+    if (!write_text(path, value))
+        return diag_fail(diag, EDGEPS_IO, "%s cannot be set to %s: %s", path, value,
+                         strerror(errno));
+    return reads(path, value) ? EDGEPS_OK
+                              : diag_fail(diag, EDGEPS_IO, "%s does not become %s", path, value);
+}
+
+/* Of a fresh network namespace; the files show that of who reads. What is learnt of one connection
+ * is not kept for the next, whose rates may be others. IPv6 would only chatter. */
+static edgeps_err tune(edgeps_diag *diag)
+{
+    static const char filter[] = "/proc/sys/net/bridge/bridge-nf-call-iptables";
+    static const char six[] = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
+    edgeps_err err = set_value("/proc/sys/net/ipv4/tcp_congestion_control", LAB_CONGESTION, diag);
+    if (!err)
+        err = set_value("/proc/sys/net/ipv4/tcp_no_metrics_save", "1", diag);
+    if (!err && access(filter, F_OK) == 0)
+        err = set_value(filter, "0", diag);
+    if (!err && access(six, F_OK) == 0)
+        err = set_value(six, "1", diag);
+    return err;
+}
+
+static void name_namespace(size_t node, char path[32])
+{
+    if (node == LAB_HUB)
+        snprintf(path, 32, NAMESPACES "/hub");
+    else
+        snprintf(path, 32, NAMESPACES "/n%zu", node);
+}
+
+/* Keeps the network namespace that the thread is in under its name. */
+static edgeps_err hold(size_t node, edgeps_diag *diag)
+{
+    char path[32];
+    name_namespace(node, path);
+    int fd = open(path, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return diag_fail(diag, EDGEPS_IO, "%s: %s", path, strerror(errno));
+    close(fd);
+    if (mount("/proc/thread-self/ns/net", path, NULL, MS_BIND, NULL))
+        return diag_fail(diag, EDGEPS_IO, "%s: cannot keep a network namespace: %s", path,
+                         strerror(errno));
+    return EDGEPS_OK;
+}
+
+static edgeps_err enter(size_t node, edgeps_diag *diag)
+{
+    char path[32];
+    name_namespace(node, path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
+    if (fd >= 0)
+        close(fd);
+    return good ? EDGEPS_OK : diag_fail(diag, EDGEPS_IO, "%s: %s", path, strerror(errno));
+}
+
+/* A /run of its own, so that the host's is not written to. */
+static edgeps_err make_room(edgeps_diag *diag)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+        mount("edgeps-lab", "/run", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755"))
+        return forbidden(errno, diag);
+    if (mkdir(NAMESPACES, 0755))
+        return diag_fail(diag, EDGEPS_IO, NAMESPACES ": %s", strerror(errno));
+    edgeps_err err = tune(diag);
+    return err ? err : hold(LAB_HUB, diag);
+}
+
+static edgeps_err make_namespaces(const network *net, edgeps_diag *diag)
+{
+    edgeps_err err = EDGEPS_OK;
+    for (size_t i = 0; !err && i < net->count; i++) {
+        if (unshare(CLONE_NEWNET))
+            err = diag_fail(diag, EDGEPS_IO, "no network namespace for node '%s': %s",
+                            net->nodes[i].name, strerror(errno));
+        if (!err)
+            err = tune(diag);
+        if (!err)
+            err = hold(i, diag);
+    }
+    return err ? err : enter(LAB_HUB, diag);
+}
+
+/* Runs the tool over the batch, closes it. */
+static edgeps_err finish(const char *tool, FILE *batch, edgeps_diag *diag)
+{
+    edgeps_err err = tool_run(tool, batch, diag);
+    fclose(batch);
+    return err;
+}
+
+static edgeps_err no_batch(edgeps_diag *diag)
+{
+    return diag_fail(diag, EDGEPS_IO, "no file for commands: %s", strerror(errno));
+}
+
+/* The bridges with their addresses, and per node the two cables' ends on this side. */
+static edgeps_err lay_cables(const network *net, edgeps_diag *diag)
+{
+    char shaped[LAB_ADDRESS_BYTES], control[LAB_ADDRESS_BYTES];
+    FILE *batch = tool_batch();
+    if (!batch)
+        return no_batch(diag);
+    lab_address(LAB_HUB, shaped);
+    lab_control_address(LAB_HUB, control);
+    fprintf(batch,
+            "link set dev lo up\nlink add name data type bridge\nlink add name control type "
+            "bridge\naddr add %s/16 dev data\naddr add %s/16 dev control\nlink set dev data up\n"
+            "link set dev control up\n",
+            shaped, control);
+    for (size_t i = 0; i < net->count; i++) {
+        int64_t lump = shape_lump_bytes(net->nodes[i].down_bytes_per_s);
+        fprintf(
+            batch,
+            "link add name d%zu txqueuelen %d type veth peer name data txqueuelen %d netns n%zu\n",
+            i, SHAPE_QUEUE_FRAMES, SHAPE_QUEUE_FRAMES, i);
+        fprintf(batch, "link add name c%zu type veth peer name control netns n%zu\n", i, i);
+        fprintf(batch, "link set dev d%zu gso_max_size %lld master data up\n", i, (long long)lump);
+        fprintf(batch, "link set dev c%zu master control up\n", i);
+    }
+    return finish("ip", batch, diag);
+}
+
+static edgeps_err plug_in(const network *net, size_t node, edgeps_diag *diag)
+{
+    char shaped[LAB_ADDRESS_BYTES], control[LAB_ADDRESS_BYTES];
+    FILE *batch = tool_batch();
+    if (!batch)
+        return no_batch(diag);
+    lab_address(node, shaped);
+    lab_control_address(node, control);
+    fprintf(batch,
+            "link set dev lo up\nlink set dev data gso_max_size %lld\naddr add %s/16 dev data\n"
+            "addr add %s/16 dev control\nlink set dev data up\nlink set dev control up\n",
+            (long long)shape_lump_bytes(net->nodes[node].up_bytes_per_s), shaped, control);
+    edgeps_err err = finish("ip", batch, diag);
+    if (err)
+        return err;
+    batch = tool_batch();
+    if (!batch)
+        return no_batch(diag);
+    shape_set(batch, net, &(shape_end){"data", node, true});
+    return finish("tc", batch, diag);
+}
+
+static edgeps_err shape_hub(const network *net, edgeps_diag *diag)
+{
+    FILE *batch = tool_batch();
+    if (!batch)
+        return no_batch(diag);
+    for (size_t i = 0; i < net->count; i++) {
+        char device[24];
+        snprintf(device, sizeof device, "d%zu", i);
+        shape_set(batch, net, &(shape_end){device, i, false});
+    }
+    return finish("tc", batch, diag);
+}
+
+static edgeps_err build(const network *net, edgeps_diag *diag)
+{
+    edgeps_err err = make_room(diag);
+    if (!err)
+        err = make_namespaces(net, diag);
+    if (!err)
+        err = lay_cables(net, diag);
+    for (size_t i = 0; !err && i < net->count; i++) {
+        err = enter(i, diag);
+        if (!err)
+            err = plug_in(net, i, diag);
+        if (err)
+            diag_wrap(diag, err, "node '%s'", net->nodes[i].name);
+    }
+    if (!err)
+        err = enter(LAB_HUB, diag);
+    return err ? err : shape_hub(net, diag);
+}
+
+/* Maps the one user to root of the fresh user namespace. */
+static edgeps_err become_root(uid_t user, gid_t group, edgeps_diag *diag)
+{
+    char users[32], groups[32];
+    snprintf(users, sizeof users, "0 %u 1", user);
+    snprintf(groups, sizeof groups, "0 %u 1", group);
+    if (!write_text("/proc/self/setgroups", "deny") || !write_text("/proc/self/uid_map", users) ||
+        !write_text("/proc/self/gid_map", groups))
+        return forbidden(errno, diag);
+    return EDGEPS_OK;
+}
+
+/* As the first process of its PID namespace it lives until it is killed, and ends of others'
+ * children are its to collect. The terminal's signals are not for it. */
+static _Noreturn void keep(const network *net, int ready, bool tied)
+{
+    word w = {.err = EDGEPS_OK};
+    edgeps_diag diag = {.text = ""};
+    bool built = false;
+    char go;
+    if (recv(ready, &go, 1, 0) == 1) {
+        w.err = build(net, &diag);
+        built = !w.err;
+        snprintf(w.text, sizeof w.text, "%s", diag.text);
+        if (built && !tied)
+            prctl(PR_SET_PDEATHSIG, 0);
+        built = send(ready, &w, sizeof w, MSG_NOSIGNAL) == (ssize_t)sizeof w && built;
+    }
+    if (!built)
+        _exit(1);
+    close(ready);
+    signal(SIGCHLD, SIG_IGN);
+    for (;;)
+        pause();
+}
+
+static void detach(int ready)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3; fd++)
+        dup2(null, fd);
+    dup2(ready, 3);
+    fcntl(3, F_SETFD, FD_CLOEXEC);
+    syscall(SYS_close_range, 4, ~0U, 0);
+    setsid();
+    if (chdir("/"))
+        _exit(1);
+}
+
+/* clone(2) with nothing but flags is fork(2) into fresh namespaces. */
+static pid_t fork_into(int namespaces)
+{
+    return (pid_t)syscall(SYS_clone, namespaces | SIGCHLD, 0, 0, 0, 0);
+}
+
+/* When a process began, in the kernel's count; 0 of one that has ended. */
+static uint64_t birth(pid_t pid)
+{
+    char path[32], text[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    if (!read_text(path, text, sizeof text))
+        return 0;
+    char *at = strrchr(text, ')'); /* after the name: fields 3 and on, blanks before each */
+    if (!at || strncmp(at, ") Z", 3) == 0)
+        return 0;
+    for (int field = 3; at && field <= 22; field++)
+        at = strchr(at + 1, ' ');
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+edgeps_err keeper_start(const network *net, bool tied, edgeps_diag *diag, keeper *out, int *ready)
+{
+    const int namespaces = CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID;
+    int ends[2];
+    uid_t user = geteuid();
+    gid_t group = getegid();
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+        return diag_fail(diag, EDGEPS_IO, "no socket to the lab's keeper: %s", strerror(errno));
+    bool root = true;
+    pid_t pid = fork_into(namespaces);
+    if (pid < 0 && errno == EPERM) {
+        root = false;
+        pid = fork_into(namespaces | CLONE_NEWUSER);
+    }
+    if (pid == 0) {
+        detach(ends[1]);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        edgeps_diag why = {.text = ""};
+        word w = {.err = root ? EDGEPS_OK : become_root(user, group, &why)};
+        snprintf(w.text, sizeof w.text, "%s", why.text);
+        if (send(3, &w, sizeof w, MSG_NOSIGNAL) != (ssize_t)sizeof w || w.err)
+            _exit(1);
+        keep(net, 3, tied);
+    }
+    int error = errno;
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return forbidden(error, diag);
+    }
+    *out = (keeper){.pid = pid, .begun = birth(pid), .root = root};
+    *ready = ends[0];
+    return EDGEPS_OK;
+}
+
+static edgeps_err hear(int ready, edgeps_diag *diag)
+{
+    word w;
+    if (recv(ready, &w, sizeof w, 0) != (ssize_t)sizeof w)
+        return diag_fail(diag, EDGEPS_IO, "the lab's keeper ended before it was ready");
+    return w.err ? diag_fail(diag, w.err, "%s", w.text) : EDGEPS_OK;
+}
+
+edgeps_err keeper_build(int ready, edgeps_diag *diag)
+{
+    edgeps_err err = hear(ready, diag);
+    if (!err && send(ready, "", 1, MSG_NOSIGNAL) != 1)
+        err = diag_fail(diag, EDGEPS_IO, "the lab's keeper has ended: %s", strerror(errno));
+    if (!err)
+        err = hear(ready, diag);
+    close(ready);
+    return err;
+}
+
+bool keeper_lives(const keeper *k) { return k->begun != 0 && birth(k->pid) == k->begun; }
+
+void keeper_kill(const keeper *k)
+{
+    int fd = (int)syscall(SYS_pidfd_open, k->pid, 0);
+    if (fd < 0)
+        return;
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+    if (keeper_lives(k) && syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0)
+        while (poll(&end, 1, -1) < 0 && errno == EINTR)
+            ;
+    close(fd);
+    waitpid(k->pid, NULL, WNOHANG); /* if it is a child */
+}
+
+void keeper_namespace_path(const keeper *k, size_t node, char path[64])
+{
+    char name[32];
+    name_namespace(node, name);
+    snprintf(path, 64, "/proc/%d/root%s", k->pid, name);
+}

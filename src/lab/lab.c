@@ -1,0 +1,301 @@
+#include "lab/lab.h"
+
+#include "base/mem.h"
+#include "formats/network_json.h"
+#include "lab/keeper_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct lab {
+    keeper keeper;
+    network *net;
+    int *namespaces; /* of each node, and behind them the hub's */
+};
+
+static void join(char path[4096], const char *dir, const char *part)
+{
+    snprintf(path, 4096, "%s/%s", dir, part);
+}
+
+static edgeps_err write_file(const char *path, const char *text, edgeps_diag *diag)
+{
+    FILE *file = fopen(path, "we");
+    bool good = file && fputs(text, file) >= 0;
+    if (file && fclose(file))
+        good = false;
+    return good ? EDGEPS_OK
+                : diag_fail(diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
+}
+
+/* Appears as a whole: who is killed meanwhile leaves none, or one that can be read. It need not
+ * outlast a power cut, as the lab does not. */
+static edgeps_err write_keeper(const char *dir, const keeper *k, edgeps_diag *diag)
+{
+    char path[4096], fresh[4096], text[96];
+    join(path, dir, "keeper");
+    join(fresh, dir, "keeper.new");
+    snprintf(text, sizeof text, "%d %" PRIu64 " %s\n", k->pid, k->begun, k->root ? "root" : "user");
+    edgeps_err err = write_file(fresh, text, diag);
+    if (!err && rename(fresh, path))
+        err = diag_fail(diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
+    return err;
+}
+
+/* A keeper that never was, where the folder says nothing of one. */
+static bool read_keeper(const char *dir, keeper *out)
+{
+    char path[4096], line[96] = "", *rest = line;
+    join(path, dir, "keeper");
+    FILE *file = fopen(path, "re");
+    bool good = file && fgets(line, sizeof line, file);
+    if (file)
+        fclose(file);
+    keeper k = {.pid = (pid_t)strtol(rest, &rest, 10)};
+    k.begun = strtoull(rest, &rest, 10);
+    k.root = strcmp(rest, " root\n") == 0;
+    *out = k;
+    return good && k.pid > 0;
+}
+
+static edgeps_err write_network(const char *dir, const network *net, edgeps_diag *diag)
+{
+    char path[4096], *text;
+    join(path, dir, "network.json");
+    if (network_json_text(net, &text))
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for the network's text");
+    edgeps_err err = write_file(path, text, diag);
+    mem_free(text);
+    return err;
+}
+
+static void remove_files(const char *dir)
+{
+    static const char *const files[] = {"keeper", "keeper.new", "network.json"};
+    char path[4096];
+    for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
+        join(path, dir, files[k]);
+        unlink(path);
+    }
+    rmdir(dir); /* stays where there is more in it */
+}
+
+/* From the moment there is a keeper the folder tells of it, so that lab_down finds it. */
+static edgeps_err start(const network *net, const char *dir, bool tied, edgeps_diag *diag)
+{
+    keeper k;
+    int ready;
+    edgeps_err err = keeper_start(net, tied, diag, &k, &ready);
+    if (err)
+        return err;
+    err = write_keeper(dir, &k, diag);
+    if (err)
+        close(ready);
+    else
+        err = keeper_build(ready, diag);
+    if (err)
+        keeper_kill(&k);
+    return err;
+}
+
+edgeps_err lab_up(const network *net, const char *dir, bool tied, edgeps_diag *diag)
+{
+    keeper k;
+    if (net->count > LAB_MOST_NODES)
+        return diag_fail(diag, EDGEPS_USAGE, "a lab has at most %d nodes, not %zu", LAB_MOST_NODES,
+                         net->count);
+    if (read_keeper(dir, &k) && keeper_lives(&k))
+        return diag_fail(diag, EDGEPS_USAGE,
+                         "%s: holds a running lab; end it with: edgeps lab down --dir %s", dir,
+                         dir);
+    if (mkdir(dir, 0777) && errno != EEXIST)
+        return diag_fail(diag, EDGEPS_IO, "%s: cannot make this folder: %s", dir, strerror(errno));
+    edgeps_err err = write_network(dir, net, diag);
+    if (!err)
+        err = start(net, dir, tied, diag);
+    if (err)
+        remove_files(dir);
+    return err;
+}
+
+static edgeps_err no_lab(const char *dir, edgeps_diag *diag)
+{
+    return diag_fail(diag, EDGEPS_USAGE,
+                     "%s: holds no lab; make one with: edgeps lab up NETWORK --dir %s", dir, dir);
+}
+
+edgeps_err lab_down(const char *dir, edgeps_diag *diag)
+{
+    keeper k;
+    if (!read_keeper(dir, &k))
+        return no_lab(dir, diag);
+    keeper_kill(&k);
+    if (keeper_lives(&k))
+        return diag_fail(diag, EDGEPS_IO, "%s: the lab's keeper, process %d, cannot be ended: %s",
+                         dir, k.pid, strerror(errno));
+    remove_files(dir);
+    return EDGEPS_OK;
+}
+
+/* The rights over a lab without root belong to members of its user namespace. */
+static edgeps_err become_member(const keeper *k, edgeps_diag *diag)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/ns/user", k->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && setns(fd, CLONE_NEWUSER) == 0;
+    edgeps_err err =
+        good ? EDGEPS_OK
+             : diag_fail(diag, EDGEPS_IO, "%s: cannot join the lab: %s; it belongs to who made it",
+                         path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return err;
+}
+
+static edgeps_err open_namespaces(lab *l, edgeps_diag *diag)
+{
+    for (size_t i = 0; i <= l->net->count; i++) {
+        char path[64];
+        keeper_namespace_path(&l->keeper, i < l->net->count ? i : LAB_HUB, path);
+        l->namespaces[i] = open(path, O_RDONLY | O_CLOEXEC);
+        if (l->namespaces[i] < 0)
+            return diag_fail(diag, EDGEPS_IO, "%s: %s", path, strerror(errno));
+    }
+    return EDGEPS_OK;
+}
+
+static edgeps_err has_ended(const char *dir, edgeps_diag *diag)
+{
+    return diag_fail(diag, EDGEPS_USAGE,
+                     "%s: its lab has ended by itself; clear it away with: edgeps lab down --dir "
+                     "%s",
+                     dir, dir);
+}
+
+edgeps_err lab_open(const char *dir, edgeps_diag *diag, lab **out)
+{
+    char path[4096];
+    keeper k;
+    if (!read_keeper(dir, &k))
+        return no_lab(dir, diag);
+    if (!keeper_lives(&k))
+        return has_ended(dir, diag);
+    lab *l = mem_alloc(1, sizeof *l);
+    if (!l)
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for a lab");
+    l->keeper = k;
+    join(path, dir, "network.json");
+    edgeps_err err = network_json_load(path, diag, &l->net);
+    if (!err) {
+        l->namespaces = mem_alloc(l->net->count + 1, sizeof *l->namespaces);
+        for (size_t i = 0; l->namespaces && i <= l->net->count; i++)
+            l->namespaces[i] = -1;
+        if (!l->namespaces)
+            err = diag_fail(diag, EDGEPS_NOMEM, "no memory for a lab");
+    }
+    if (!err && !k.root)
+        err = become_member(&k, diag);
+    if (!err)
+        err = open_namespaces(l, diag);
+    if (!err) {
+        *out = l;
+        return EDGEPS_OK;
+    }
+    lab_close(l);
+    return keeper_lives(&k) ? err : has_ended(dir, diag);
+}
+
+void lab_close(lab *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; l->namespaces && i <= l->net->count; i++)
+        if (l->namespaces[i] >= 0)
+            close(l->namespaces[i]);
+    mem_free(l->namespaces);
+    network_free(l->net);
+    mem_free(l);
+}
+
+const network *lab_network(const lab *l) { return l->net; }
+
+pid_t lab_keeper(const lab *l) { return l->keeper.pid; }
+
+bool lab_has_root(const lab *l) { return l->keeper.root; }
+
+int lab_namespace(const lab *l, size_t node)
+{
+    return l->namespaces[node == LAB_HUB ? l->net->count : node];
+}
+
+edgeps_err lab_enter(const lab *l, size_t node, edgeps_diag *diag)
+{
+    if (setns(lab_namespace(l, node), CLONE_NEWNET) == 0)
+        return EDGEPS_OK;
+    return diag_fail(diag, EDGEPS_IO, "cannot enter the network of '%s': %s",
+                     node == LAB_HUB ? "the hub" : l->net->nodes[node].name, strerror(errno));
+}
+
+/* Processes that are born from now on are the lab's, and end with it. */
+static edgeps_err enter_processes(const lab *l, edgeps_diag *diag)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/ns/pid", l->keeper.pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && setns(fd, CLONE_NEWPID) == 0;
+    edgeps_err err =
+        good ? EDGEPS_OK
+             : diag_fail(diag, EDGEPS_IO, "%s: cannot join the lab: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return err;
+}
+
+static int wait_for(pid_t pid)
+{
+    int how;
+    while (waitpid(pid, &how, 0) < 0 && errno == EINTR)
+        ;
+    return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
+}
+
+/* Between the caller and the program stands a process that is in both worlds. */
+static _Noreturn void go_between(const lab *l, size_t node, char *const *argv)
+{
+    edgeps_diag diag = {.text = ""};
+    edgeps_err err = enter_processes(l, &diag);
+    if (!err)
+        err = lab_enter(l, node, &diag);
+    if (err) {
+        fprintf(stderr, "%s\n", diag.text);
+        _exit(err_exit_status(err));
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        execvp(argv[0], argv);
+        fprintf(stderr, "%s: cannot be started: %s\n", argv[0], strerror(errno));
+        _exit(127);
+    }
+    _exit(pid < 0 ? 1 : wait_for(pid));
+}
+
+edgeps_err lab_exec(const lab *l, size_t node, char *const *argv, edgeps_diag *diag, int *status)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid < 0)
+        return diag_fail(diag, EDGEPS_IO, "%s: cannot be started: %s", argv[0], strerror(errno));
+    if (pid == 0)
+        go_between(l, node, argv);
+    *status = wait_for(pid);
+    return EDGEPS_OK;
+}

@@ -1,0 +1,68 @@
+/* The lab: the network of a file on this one machine, in network namespaces.
+ *
+ * A keeper process holds everything: it is the first process of a PID namespace, and in its own
+ * mount and network namespace it makes one network namespace per node, a virtual cable from each
+ * to a bridge, and HTB on both ends of each cable with a class per peer. Nothing is made in the
+ * host's namespaces, so nothing there can be hit or left behind: when the keeper ends, however it
+ * ends, the kernel ends all processes of the lab and takes the namespaces, mounts and interfaces
+ * away. Without root all of this lives in a user namespace of its own.
+ *
+ * A second cable per node leads to a bridge that is not shaped, for control.
+ *
+ * The folder of a lab says who its keeper is, and holds its network.
+ */
+#ifndef EDGEPS_LAB_LAB_H
+#define EDGEPS_LAB_LAB_H
+
+#include "base/err.h"
+#include "network/network.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#define LAB_MOST_NODES 500
+#define LAB_CONGESTION "reno" /* what each node sends with */
+#define LAB_ADDRESS_BYTES 16
+
+/* In place of a node: the keeper's own network, where both bridges have an address. */
+#define LAB_HUB SIZE_MAX
+
+typedef struct lab lab;
+
+/* Makes the lab of a network and returns when it carries traffic; `dir` is made where needed. A
+ * tied lab ends with the calling thread; the caller has no other threads yet. EDGEPS_USAGE: the
+ * folder holds a running lab, or there are too many nodes; EDGEPS_UNSUPPORTED: this machine
+ * forbids it, with what to enable; EDGEPS_IO. */
+edgeps_err lab_up(const network *net, const char *dir, bool tied, edgeps_diag *diag);
+
+/* Ends the lab of a folder with all its processes and removes what the folder says of it. A lab
+ * whose keeper is gone has ended already. EDGEPS_USAGE: the folder holds no lab. */
+edgeps_err lab_down(const char *dir, edgeps_diag *diag);
+
+/* Takes hold of a running lab. Of one in a user namespace the whole process becomes a member for
+ * good, so it must have one thread. EDGEPS_USAGE: none runs there. */
+edgeps_err lab_open(const char *dir, edgeps_diag *diag, lab **out);
+
+void lab_close(lab *l);
+
+const network *lab_network(const lab *l);
+pid_t lab_keeper(const lab *l);
+bool lab_has_root(const lab *l); /* false: it lives in a user namespace */
+
+/* The network namespace of a node or of the hub, owned by the lab; for setns. */
+int lab_namespace(const lab *l, size_t node);
+
+/* Makes that node's network the calling thread's. */
+edgeps_err lab_enter(const lab *l, size_t node, edgeps_diag *diag);
+
+/* Runs a program in a node's network and the lab's PID namespace, and waits for it; the exit
+ * status is that of the program, or 128 and the number of the signal that ended it. `argv` ends
+ * with NULL. */
+edgeps_err lab_exec(const lab *l, size_t node, char *const *argv, edgeps_diag *diag, int *status);
+
+/* Where a node, or LAB_HUB, is reached: through its shaped link, and for control. */
+void lab_address(size_t node, char text[LAB_ADDRESS_BYTES]);
+void lab_control_address(size_t node, char text[LAB_ADDRESS_BYTES]);
+
+#endif

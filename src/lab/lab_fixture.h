@@ -1,0 +1,25 @@
+/* What the tests of the lab share: small networks, and what a machine looks like from outside. */
+#ifndef EDGEPS_LAB_FIXTURE_H
+#define EDGEPS_LAB_FIXTURE_H
+
+#include "lab/lab.h"
+
+#define MBIT 125000.0 /* bytes per second */
+
+/* A network of nodes "a", "b", ... "z", "a1", ... that all have this rate both ways. */
+network *fixture_network(size_t count, double bytes_per_s);
+
+/* A folder under /tmp that is not there yet. */
+void fixture_folder(char dir[64]);
+
+/* Makes the lab and takes hold of it. Where the machine forbids labs the test is skipped, with the
+ * reason. */
+void fixture_up(const network *net, char dir[64], lab **out);
+
+/* The interfaces, mounts and control groups of the machine, as one text; the caller frees it. */
+char *fixture_machine(void);
+
+/* How many processes are in the network namespace with this number. */
+size_t fixture_processes_in(ino_t network_namespace);
+
+#endif

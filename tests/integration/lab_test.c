@@ -1,0 +1,175 @@
+/* `edgeps lab` as a user meets it, as root and without. */
+#include "integration/command.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 65534
+
+static char dir[64], lab[96], network[96];
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder_make(dir);
+    snprintf(lab, sizeof lab, "%s/lab", dir);
+    snprintf(network, sizeof network, "%s/network.json", dir);
+    FILE *file = fopen(network, "we");
+    assert_non_null(file);
+    fputs("{\"edgeps\": \"network/1\", \"nodes\": [\n"
+          "{\"name\": \"lyon\", \"up\": \"14.48 Mbit/s\", \"down\": \"28.96 Mbit/s\","
+          " \"compute\": \"1000 samples/s\", \"free\": \"16 MiB\"},\n"
+          "{\"name\": \"a b/c\", \"up\": \"1 Mbit/s\", \"down\": \"2 Mbit/s\","
+          " \"compute\": \"1000 samples/s\", \"free\": \"16 MiB\"}]}\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    folder_remove(dir);
+    return 0;
+}
+
+static void expect(const char *text, const char *words)
+{
+    if (!strstr(text, words))
+        fail_msg("'%s' is not in:\n%s", words, text);
+}
+
+/* Where the machine forbids labs the rest of the test is skipped, with the reason. */
+static void go_on(const char *text, int status)
+{
+    if (status == 0)
+        return;
+    if (strstr(text, "run as root") || strstr(text, "not installed")) {
+        print_message("skipped: %s", text);
+        skip();
+    }
+    fail_msg("status %d: %s", status, text);
+}
+
+static void a_lab_is_made_looked_at_used_and_unmade(void **state)
+{
+    (void)state;
+    command c;
+    command_run(&c, (const char *const[]){"lab", "up", network, "--dir", lab, NULL});
+    go_on(c.text, c.status);
+    expect(c.text, "2 nodes are up after 0.");
+    command_run(&c, (const char *const[]){"lab", "status", "--dir", lab, NULL});
+    assert_int_equal(c.status, 0);
+    expect(c.text, "10.77.0.1       10.78.0.1          14.5 Mbit/s");
+    expect(c.text, "  a b/c\n");
+    command_run(&c, (const char *const[]){"lab", "exec", "lyon", "--dir", lab, "--", "tc", "class",
+                                          "show", "dev", "data", NULL});
+    assert_int_equal(c.status, 0);
+    expect(c.text, "class htb 1:1 root rate 15140Kbit ceil 15140Kbit");
+    command_run(&c, (const char *const[]){"lab", "exec", "a b/c", "--dir", lab, "--", "sh", "-c",
+                                          "exit 7", NULL});
+    assert_int_equal(c.status, 7);
+    command_refuses((const char *const[]){"lab", "exec", "oslo", "--dir", lab, "--", "true", NULL},
+                    2, "no node is called 'oslo'");
+    command_refuses((const char *const[]){"lab", "up", network, "--dir", lab, NULL}, 2,
+                    "holds a running lab");
+    command_run(&c, (const char *const[]){"lab", "down", "--dir", lab, NULL});
+    assert_int_equal(c.status, 0);
+    assert_int_equal(access(lab, F_OK), -1);
+}
+
+/* Runs the program through the shell as nobody; `words` go before its name. */
+static int as_nobody(const char *words, const char *arguments, char text[4096])
+{
+    char line[1024], said[96];
+    snprintf(said, sizeof said, "%s/said", dir);
+    snprintf(line, sizeof line,
+             "setpriv --reuid=%d --regid=%d --clear-groups %s " EDGEPS_BINARY_DIR
+             "/edgeps lab %s >%s 2>&1",
+             NOBODY, NOBODY, words, arguments, said);
+    int status = system(line);
+    FILE *file = fopen(said, "re");
+    assert_non_null(file);
+    text[fread(text, 1, 4095, file)] = '\0';
+    fclose(file);
+    return WEXITSTATUS(status);
+}
+
+static void without_root_it_is_the_same(void **state)
+{
+    (void)state;
+    char text[4096], arguments[512];
+    if (geteuid() != 0)
+        skip(); /* the tests above are without root already */
+    assert_int_equal(chown(dir, NOBODY, NOBODY), 0);
+    snprintf(arguments, sizeof arguments, "up %s --dir %s", network, lab);
+    go_on(text, as_nobody("", arguments, text));
+    snprintf(arguments, sizeof arguments, "status --dir %s", lab);
+    assert_int_equal(as_nobody("", arguments, text), 0);
+    expect(text, "2 nodes in a user namespace");
+    snprintf(arguments, sizeof arguments, "exec lyon --dir %s -- tc class show dev data", lab);
+    assert_int_equal(as_nobody("", arguments, text), 0);
+    expect(text, "class htb 1:1 root rate 15140Kbit ceil 15140Kbit");
+    snprintf(arguments, sizeof arguments, "down --dir %s", lab);
+    assert_int_equal(as_nobody("", arguments, text), 0);
+    assert_int_equal(access(lab, F_OK), -1);
+}
+
+/* In a user namespace that allows none below it, without rights there: what a locked host does. */
+static void a_host_that_forbids_it_is_told_what_to_enable(void **state)
+{
+    (void)state;
+    char line[1024], text[4096];
+    snprintf(line, sizeof line,
+             "unshare -Ur sh -c 'echo 0 >/proc/sys/user/max_user_namespaces && exec setpriv "
+             "--bounding-set=-all " EDGEPS_BINARY_DIR "/edgeps lab up %s --dir %s 2>&1'",
+             network, lab);
+    FILE *said = popen(line, "re");
+    assert_non_null(said);
+    text[fread(text, 1, sizeof text - 1, said)] = '\0';
+    int status = pclose(said);
+    if (strstr(text, "unshare"))
+        skip(); /* not even the first one */
+    assert_int_equal(WEXITSTATUS(status), 1);
+    assert_string_equal(text, "edgeps lab up: this machine forbids namespaces to users; run as "
+                              "root, or let root enable them: sysctl -w "
+                              "user.max_user_namespaces=10000\n");
+}
+
+static void bad_input_is_refused_in_one_line(void **state)
+{
+    (void)state;
+    command_refuses((const char *const[]){"lab", NULL}, 2, "no command given");
+    command_refuses((const char *const[]){"lab", "sideways", NULL}, 2, "'sideways' is no command");
+    command_refuses((const char *const[]){"lab", "up", "--dir", lab, NULL}, 2,
+                    "no network file given");
+    command_refuses((const char *const[]){"lab", "down", "--dir", lab, NULL}, 2, "holds no lab");
+    command_refuses((const char *const[]){"lab", "status", "--dir", lab, NULL}, 2, "holds no lab");
+    command_refuses((const char *const[]){"lab", "status", "x", "--dir", lab, NULL}, 2,
+                    "one argument too many");
+    command_refuses((const char *const[]){"lab", "exec", "lyon", "--dir", lab, NULL}, 2,
+                    "needs a node and a command");
+}
+
+#define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        UNIT(a_lab_is_made_looked_at_used_and_unmade),
+        UNIT(without_root_it_is_the_same),
+        UNIT(a_host_that_forbids_it_is_told_what_to_enable),
+        UNIT(bad_input_is_refused_in_one_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
