@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "cli/options.h"
+#include "cli/setting.h"
 #include "cli/trace.h"
 #include "cost/cost.h"
 #include "formats/network_json.h"
@@ -17,15 +17,7 @@
 #include <string.h>
 
 enum {
-    MODEL,
-    ALGO,
-    SEED,
-    MAX_LOCALS,
-    SHARDS,
-    TRANSFER,
-    BATCH,
-    SAMPLES,
-    DEADLINE,
+    SHARDS = SETTING_OPTIONS,
     GAP,
     PROGRESS,
     NO_POLISH,
@@ -41,15 +33,8 @@ enum {
 };
 
 static const options_row rows[OPTIONS] = {
-    [MODEL] = {"model", "NAME", "lenet5", "lenet5 or mlp", false},
-    [ALGO] = {"algo", "NAME", "approx", "placement algorithm, listed below", false},
-    [SEED] = {"seed", "N", "1", "the same seed gives the same plan", false},
-    [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", false},
+    SETTING_ROWS,
     [SHARDS] = {"shards", "N", NULL, "cut the model into N (default 1), or auto", false},
-    [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", false},
-    [BATCH] = {"batch", "N", "32", "samples of an average worker in a round", false},
-    [SAMPLES] = {"samples", "N", "60000", "training samples of all workers", false},
-    [DEADLINE] = {"deadline", "TIME", NULL, "stop searching after, such as \"5 s\"", false},
     [GAP] = {"gap", "FRACTION", "0", "exact: stop within it of the best, 0.01 is 1 %", false},
     [PROGRESS] = {"progress", NULL, NULL, "print the bounds as they improve, on stderr", false},
     [NO_POLISH] = {"no-polish", NULL, NULL, "leave the local search out", false},
@@ -110,9 +95,8 @@ static void catch_interrupts(void)
 typedef struct work {
     const char *value[OPTIONS];
     network *net;
-    job job;
+    setting setting;
     problem *problem;
-    place_options options;
     size_t shards; /* or PLACE_AUTO_SHARDS */
     printed printed;
     place_set_result result;
@@ -131,54 +115,36 @@ static edgeps_err read_shards(const char *text, edgeps_diag *diag, size_t *shard
     return err;
 }
 
-static edgeps_err read_settings(work *w, problem_options *po, edgeps_diag *diag)
+static edgeps_err read_settings(work *w, edgeps_diag *diag)
 {
-    static const char *const transfers[] = {"pipelined", "store-and-forward", NULL};
-    int64_t seed, locals, batch, samples;
-    int transfer;
-    edgeps_err err = options_whole("seed", w->value[SEED], 0, INT64_MAX, diag, &seed);
-    if (!err)
-        err =
-            options_whole("max-locals", w->value[MAX_LOCALS], 1, NETWORK_MAX_NODES, diag, &locals);
-    if (!err)
-        err = options_whole("batch", w->value[BATCH], 1, 65536, diag, &batch);
-    if (!err)
-        err = options_whole("samples", w->value[SAMPLES], 1, INT64_C(1) << 40, diag, &samples);
+    edgeps_err err = setting_read(w->value, diag, &w->setting);
     if (!err)
         err = read_shards(w->value[SHARDS], diag, &w->shards);
     if (!err)
-        err = options_choice("transfer", w->value[TRANSFER], transfers, diag, &transfer);
-    if (!err && w->value[DEADLINE] &&
-        quantity_parse(QUANTITY_TIME, w->value[DEADLINE], diag, &w->options.deadline_s))
-        err = diag_wrap(diag, EDGEPS_USAGE, "--deadline");
-    if (!err)
-        err = options_real("gap", w->value[GAP], 0, 0.99, diag, &w->options.gap);
-    if (!err)
-        err = job_make(w->value[MODEL], samples, batch, (job_transfer)transfer, diag, &w->job);
+        err = options_real("gap", w->value[GAP], 0, 0.99, diag, &w->setting.place.gap);
     if (err)
         return err;
-    w->options.seed = (uint64_t)seed;
-    w->options.progress = unless_interrupted;
-    w->options.context = &w->printed;
+    w->setting.place.progress = unless_interrupted;
+    w->setting.place.context = &w->printed;
+    w->setting.place.no_polish = w->value[NO_POLISH] != NULL;
     w->printed = (printed){.wanted = w->value[PROGRESS] != NULL, .start_ns = clock_now_ns()};
-    w->options.no_polish = w->value[NO_POLISH] != NULL;
-    po->max_locals = (size_t)locals;
     return EDGEPS_OK;
 }
 
 static edgeps_err place(work *w, const char *path, edgeps_diag *diag)
 {
-    problem_options po = {0};
     if (!path)
         return diag_fail(diag, EDGEPS_USAGE, "no network file given; see edgeps plan --help");
-    edgeps_err err = read_settings(w, &po, diag);
+    edgeps_err err = read_settings(w, diag);
+    problem_options po = {.max_locals = w->setting.max_locals};
     if (!err)
         err = network_json_load(path, diag, &w->net);
-    if (!err && (err = problem_make(w->net, &w->job, &po, diag, &w->problem)))
+    if (!err && (err = problem_make(w->net, &w->setting.job, &po, diag, &w->problem)))
         diag_wrap(diag, err, "%s", path);
     catch_interrupts();
     if (!err)
-        err = place_shards(w->value[ALGO], w->problem, w->shards, &w->options, diag, &w->result);
+        err = place_shards(w->value[SETTING_ALGO], w->problem, w->shards, &w->setting.place, diag,
+                           &w->result);
     if (err || w->result.status != PLACE_INFEASIBLE)
         return err;
     bool may_help = w->shards == 1 && place_shards_may_help(w->problem);
@@ -198,7 +164,7 @@ static bool trace_goes_on(void *context, const char *policy, size_t epoch)
 /* What a trace makes no use of. */
 static edgeps_err check_trace_options(const work *w, edgeps_diag *diag)
 {
-    static const int others[] = {DEADLINE, NO_POLISH, OUT, SHARDS};
+    static const int others[] = {SETTING_DEADLINE, NO_POLISH, OUT, SHARDS};
     for (size_t k = 0; k < sizeof others / sizeof *others; k++)
         if (w->value[others[k]])
             return diag_fail(diag, EDGEPS_USAGE, "--%s: does not go with --trace",
@@ -208,13 +174,12 @@ static edgeps_err check_trace_options(const work *w, edgeps_diag *diag)
 
 static edgeps_err follow(work *w, const char *path, edgeps_diag *diag)
 {
-    problem_options po = {0};
-    trace_request r = {.job = &w->job, .policies = w->value[POLICY]};
+    trace_request r = {.job = &w->setting.job, .policies = w->value[POLICY]};
     if (!path)
         return diag_fail(diag, EDGEPS_USAGE, "no network file given; see edgeps plan --help");
     edgeps_err err = check_trace_options(w, diag);
     if (!err)
-        err = read_settings(w, &po, diag);
+        err = read_settings(w, diag);
     if (!err)
         err = options_whole("epochs", w->value[EPOCHS], 0, 100000, diag, &r.epochs);
     if (!err)
@@ -227,10 +192,10 @@ static edgeps_err follow(work *w, const char *path, edgeps_diag *diag)
         return err;
     catch_interrupts();
     r.net = w->net;
-    r.max_locals = po.max_locals;
+    r.max_locals = w->setting.max_locals;
     r.json = w->value[JSON] != NULL;
-    r.options.algorithm = w->value[ALGO];
-    r.options.seed = w->options.seed;
+    r.options.algorithm = w->value[SETTING_ALGO];
+    r.options.seed = w->setting.place.seed;
     r.options.progress = trace_goes_on;
     r.options.context = &w->printed;
     err = trace_follow(&r, diag);
@@ -248,11 +213,11 @@ static edgeps_err plan_text(const work *w, char **text)
         .network = w->net,
         .plan = w->result.set.shards,
         .shard_count = w->result.set.count,
-        .job = &w->job,
-        .algorithm = w->value[ALGO],
+        .job = &w->setting.job,
+        .algorithm = w->value[SETTING_ALGO],
         .status = w->result.status == PLACE_OPTIMAL ? "optimal" : "feasible",
         .stopped = place_stop_name(w->result.stopped),
-        .seed = w->options.seed,
+        .seed = w->setting.place.seed,
         .max_locals = w->problem->max_locals,
         .round_s = w->result.cost.round_s,
         .epoch_s = w->result.cost.epoch_s,
@@ -321,7 +286,7 @@ static void print_shards(const work *w)
     const plan_set *set = &w->result.set;
     char size[32], offered[32];
     for (size_t s = 0; s < set->count; s++) {
-        job part = job_shard(&w->job, (int64_t)s, (int64_t)set->count);
+        job part = job_shard(&w->setting.job, (int64_t)s, (int64_t)set->count);
         size_text(job_parameter_bytes(&part), size, sizeof size);
         printf("shard %zu of %zu, %s of parameters:\n", s + 1, set->count, size);
         print_roles(w, &set->shards[s], &part);
@@ -330,7 +295,7 @@ static void print_shards(const work *w)
     int width = widest_name(w->net);
     printf("%-*s  %10s  %10s  in all shards\n", width, "node", "needs", "free");
     for (size_t j = 0; j < w->net->count; j++) {
-        int64_t need = plan_set_need_bytes(set, &w->job, j);
+        int64_t need = plan_set_need_bytes(set, &w->setting.job, j);
         size_text(need, size, sizeof size);
         size_text(w->net->nodes[j].free_bytes, offered, sizeof offered);
         if (need)
@@ -345,9 +310,10 @@ static void print_table(const work *w)
     if (r->set.count > 1)
         print_shards(w);
     else
-        print_roles(w, r->set.shards, &w->job);
+        print_roles(w, r->set.shards, &w->setting.job);
     printf("\npredicted: %.6f s a round, %.3f s an epoch of %lld rounds (%s)\n", r->cost.round_s,
-           r->cost.epoch_s, (long long)w->problem->rounds, job_transfer_name(w->job.transfer));
+           r->cost.epoch_s, (long long)w->problem->rounds,
+           job_transfer_name(w->setting.job.transfer));
     for (int k = 0; k < COST_PHASES; k++)
         printf("  %-16s %10.6f s\n", cost_phase_name((cost_phase)k), r->cost.phase_s[k]);
     cost_bottleneck_text(&r->cost.bottleneck, w->problem, text, sizeof text);

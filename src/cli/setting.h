@@ -21,8 +21,8 @@ enum {
 
 #define SETTING_ROWS                                                                               \
     [SETTING_MODEL] = {"model", "NAME", "lenet5", "lenet5 or mlp", false},                         \
-    [SETTING_ALGO] = {"algo", "NAME", "approx", "placement algorithm, as edgeps plan lists them",  \
-                      false},                                                                      \
+    [SETTING_ALGO] = {"algo", "NAME", "approx",                                                    \
+                      "placement algorithm; edgeps plan --help lists them", false},                \
     [SETTING_SEED] = {"seed", "N", "1", "the same seed gives the same answer", false},             \
     [SETTING_MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", false},                  \
     [SETTING_TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward",        \

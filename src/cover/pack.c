@@ -192,7 +192,8 @@ static void read_solution(const cover_pack *c, const double *x, cover_pack_answe
 
 static edgeps_err solve(program *p, cover_pack_answer *a)
 {
-    const cover_branch_limits limits = {.most_nodes = MOST_NODES, .any = true};
+    const cover_branch_limits limits = {
+        .most_nodes = MOST_NODES, .seconds = p->c->deadline_s, .any = true};
     cover_branch_end end;
     limit_rows(p);
     for (size_t s = 0; s < p->c->shard_count; s++)

@@ -27,6 +27,7 @@ typedef struct cover_pack {
     const bool *reach;  /* [server * group_count + group] */
     const bool *joins;  /* [a * server_count + b], symmetric: one may be local to the other */
     size_t most_locals; /* of each shard */
+    double deadline_s;  /* seconds after which the verdict is UNSURE; 0: none */
 } cover_pack;
 
 typedef struct cover_pack_answer {
@@ -35,9 +36,9 @@ typedef struct cover_pack_answer {
     uint32_t *load;        /* [(shard * group_count + group) * server_count + server]: workers */
 } cover_pack_answer;
 
-/* UNSURE when the instance is large or CBC's nodes are spent; the same instance has the same
- * answer. cover_pack_answer_free releases it. EDGEPS_NOMEM, or EDGEPS_INTERNAL when CBC breaks
- * down. */
+/* UNSURE when the instance is large or CBC's nodes or seconds are spent; else the same instance has
+ * the same answer. cover_pack_answer_free releases it. EDGEPS_NOMEM, or EDGEPS_INTERNAL when CBC
+ * breaks down. */
 edgeps_err cover_pack_solve(const cover_pack *c, cover_pack_answer *out);
 
 void cover_pack_answer_free(cover_pack_answer *a);

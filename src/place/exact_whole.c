@@ -84,9 +84,7 @@ static edgeps_err ask(whole *h, double r_s, int32_t locals, cover_whole_options 
     cover_instance c = {gr->worker_count, gr->count, h->servers, (double)locals};
     options.go_on = go_on;
     options.context = h->watch;
-    if (h->watch->end_ns)
-        options.deadline_s =
-            fmax((double)(h->watch->end_ns - clock_now_ns()) / CLOCK_NS_PER_S, 1e-3);
+    options.deadline_s = place_watch_share_s(h->watch, 1);
     pose(h, r_s);
     return cover_whole_solve(&c, &options, out);
 }

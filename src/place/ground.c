@@ -27,6 +27,12 @@ bool place_watch_go_on(place_watch *w, double done_fraction)
     return !w->stopped;
 }
 
+double place_watch_share_s(const place_watch *w, double share)
+{
+    double left_s = (double)(w->end_ns - clock_now_ns()) / CLOCK_NS_PER_S;
+    return w->end_ns ? fmax(share * left_s, 1e-6) : 0;
+}
+
 void place_watch_best(place_watch *w, double round_s)
 {
     w->now.best_s = fmin(w->now.best_s, round_s);

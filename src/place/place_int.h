@@ -26,6 +26,9 @@ place_watch place_watch_start(const place_options *options);
 /* False once the deadline has passed or `progress` has said stop. */
 bool place_watch_go_on(place_watch *w, double done_fraction);
 
+/* `share` of the seconds until the deadline, never quite 0; 0: there is no deadline. */
+double place_watch_share_s(const place_watch *w, double share);
+
 /* A plan of this round time is known. */
 void place_watch_best(place_watch *w, double round_s);
 

@@ -264,13 +264,6 @@ static void finish_automatic(automatic *a)
                  r->set.count, r->cost.round_s);
 }
 
-/* Half of the time that is left: more numbers may come. */
-static double half_of_the_rest_s(const place_watch *w)
-{
-    double left_s = (double)(w->end_ns - clock_now_ns()) / CLOCK_NS_PER_S;
-    return w->end_ns ? fmax(left_s / 2, 1e-6) : 0;
-}
-
 static edgeps_err place_any_count(const request *whole, place_set_result *out)
 {
     request q = *whole;
@@ -285,7 +278,7 @@ static edgeps_err place_any_count(const request *whole, place_set_result *out)
            (a.last == 0 || place_watch_go_on(&a.watch, (double)a.last / (double)most))) {
         place_set_result r = {0};
         double known_s = a.first ? a.best.cost.round_s : INFINITY;
-        q.options.deadline_s = half_of_the_rest_s(&a.watch);
+        q.options.deadline_s = place_watch_share_s(&a.watch, 0.5); /* more numbers may come */
         err = place_count(&q, ++a.last, known_s, &r);
         if (!err)
             keep_better(&a, &r);

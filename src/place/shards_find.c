@@ -152,7 +152,8 @@ static void read_answer(const packing *k, const cover_pack_answer *a, plan_set *
     }
 }
 
-edgeps_err shards_find(const problem *p, plan_set *set, place_found *found)
+edgeps_err shards_find(const problem *p, const place_watch *watch, plan_set *set,
+                       place_found *found)
 {
     place_ground gr;
     packing k;
@@ -162,6 +163,7 @@ edgeps_err shards_find(const problem *p, plan_set *set, place_found *found)
         return err;
     err = make_packing(&gr, set->count, &k);
     if (!err) {
+        k.c.deadline_s = place_watch_share_s(watch, 1);
         err = cover_pack_solve(&k.c, &a);
         if (!err) {
             *found = a.verdict == COVER_NO ? PLACE_NONE : PLACE_GAVE_UP;

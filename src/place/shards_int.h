@@ -30,7 +30,8 @@ void shards_search_free(shards_search *q);
 
 /* Room for all servers of set->count shards, whatever the time; the set is touched unless there is
  * proved to be none. */
-edgeps_err shards_find(const problem *p, plan_set *set, place_found *found);
+edgeps_err shards_find(const problem *p, const place_watch *watch, plan_set *set,
+                       place_found *found);
 
 /* Looks for the fastest set; q->best_s stays INFINITY where none is found. */
 edgeps_err shards_search_run(shards_search *q);

@@ -151,19 +151,12 @@ static bool shard_goes_on(void *context, const place_progress *now)
     return place_watch_go_on(context, now->done_fraction);
 }
 
-/* An equal part of the time that is left, when `runs` are to come. */
-static double share_s(const place_watch *w, size_t runs)
-{
-    double left_s = (double)(w->end_ns - clock_now_ns()) / CLOCK_NS_PER_S;
-    return w->end_ns ? fmax(left_s / (double)runs, 1e-6) : 0;
-}
-
 /* Has the algorithm place the shard of q->beside; the rest of the set's search has `runs` more. */
 static edgeps_err run_algorithm(shards_search *q, shards_view view, size_t runs, place_result *out)
 {
     place_options options = *q->watch->options;
     options.no_polish |= view != COMMON;
-    options.deadline_s = share_s(q->watch, runs + 1);
+    options.deadline_s = place_watch_share_s(q->watch, 1 / (double)(runs + 1));
     options.progress = shard_goes_on;
     options.context = q->watch;
     return place_run(q->algorithm, &q->beside, &options, q->diag, out);
@@ -333,7 +326,7 @@ static edgeps_err start(shards_search *q)
     remember(q);
     if (err || q->best_s < INFINITY)
         return err;
-    err = shards_find(q->p, &q->now, &q->found);
+    err = shards_find(q->p, q->watch, &q->now, &q->found);
     if (!err && q->found == PLACE_FOUND)
         err = cost_set_round_s(q->p, &q->now, &q->now_s);
     remember(q);
