@@ -1,30 +1,33 @@
 #include "cli/cli.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "cli/options.h"
 #include "cli/topo.h"
 #include "formats/quantity.h"
+#include "lab/check.h"
 #include "lab/lab.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { DIR, HELP, OPTIONS };
+enum { DIR, HELP, COMMON, FORCE = COMMON, JSON, OPTIONS };
 
 static const options_row rows[OPTIONS] = {
     [DIR] = {"dir", "DIR", "lab", "folder that says which lab it is", false},
     [HELP] = {"help", NULL, NULL, "this text", false},
+    [FORCE] = {"force", NULL, NULL, "be content with whatever was measured", false},
+    [JSON] = {"json", NULL, NULL, "the answer as JSON", false},
 };
-
-static const options_table table = {rows, OPTIONS};
 
 /* What a subcommand is given. */
 typedef struct call {
     const char *operand;
     const char *dir;
-    char **argv; /* what follows "--"; NULL without it */
-    int status;  /* of the command, where it is not that of an error */
+    const char *const *value; /* of the options */
+    char **argv;              /* what follows "--"; NULL without it */
+    int status;               /* of the command, where it is not that of an error */
 } call;
 
 static edgeps_err no_operand(const call *c, edgeps_diag *diag)
@@ -107,16 +110,58 @@ static edgeps_err exec(call *c, edgeps_diag *diag)
     return err;
 }
 
+static edgeps_err keep(const char *dir, const char *text, edgeps_diag *diag)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/" LAB_CHECK_FILE, dir);
+    return topo_write(text, path, diag);
+}
+
+static edgeps_err tell(const call *c, const lab_check *found, edgeps_diag *diag)
+{
+    char *text = NULL;
+    if (lab_check_json(found, &text))
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for the answer's text");
+    edgeps_err err = keep(c->dir, text, diag);
+    if (!err && c->value[JSON])
+        err = topo_write(text, NULL, diag);
+    else if (!err)
+        lab_check_print(found, stdout);
+    mem_free(text);
+    return err || c->value[FORCE] ? err : lab_check_verdict(found, diag);
+}
+
+static edgeps_err check(call *c, edgeps_diag *diag)
+{
+    lab *l = NULL;
+    lab_check found;
+    edgeps_err err = no_operand(c, diag);
+    if (!err)
+        err = lab_open(c->dir, diag, &l);
+    if (err)
+        return err;
+    err = lab_check_run(l, diag, &found);
+    if (!err) {
+        err = tell(c, &found, diag);
+        lab_check_free(&found);
+    }
+    lab_close(l);
+    return err;
+}
+
 static const struct {
     const char *name;
     edgeps_err (*run)(call *c, edgeps_diag *diag);
     const char *usage;
     const char *text;
+    size_t options; /* so many of the rows */
 } commands[] = {
-    {"up", up, "lab up NETWORK", "makes a network of namespaces that does what the file says"},
-    {"exec", exec, "lab exec NODE -- COMMAND...", "runs a program in a node's network"},
-    {"status", status, "lab status", "prints the nodes with their addresses and rates"},
-    {"down", down, "lab down", "ends the lab with all that runs in it"},
+    {"up", up, "lab up NETWORK", "makes a network of namespaces that does what the file says",
+     COMMON},
+    {"check", check, "lab check", "measures every link against the file", OPTIONS},
+    {"exec", exec, "lab exec NODE -- COMMAND...", "runs a program in a node's network", COMMON},
+    {"status", status, "lab status", "prints the nodes with their addresses and rates", COMMON},
+    {"down", down, "lab down", "ends the lab with all that runs in it", COMMON},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
@@ -128,7 +173,8 @@ static int help(void)
         printf("  %-8s %s\n", commands[k].name, commands[k].text);
     for (size_t k = 0; k < COMMANDS; k++) {
         putchar('\n');
-        options_help(commands[k].usage, commands[k].text, table);
+        options_help(commands[k].usage, commands[k].text,
+                     (options_table){rows, commands[k].options});
     }
     return 0;
 }
@@ -137,7 +183,8 @@ static int run(size_t which, int argc, char **argv)
 {
     const char *value[OPTIONS] = {NULL};
     edgeps_diag diag = {.text = ""};
-    call c = {.argv = NULL};
+    const options_table table = {rows, commands[which].options};
+    call c = {.value = value};
     for (int k = 1; k < argc && !c.argv; k++)
         if (strcmp(argv[k], "--") == 0) {
             c.argv = &argv[k + 1];

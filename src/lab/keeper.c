@@ -89,14 +89,19 @@ static edgeps_err set_value(const char *path, const char *value, edgeps_diag *di
 }
 
 /* Of a fresh network namespace; the files show that of who reads. What is learnt of one connection
- * is not kept for the next, whose rates may be others. IPv6 would only chatter. */
+ * is not kept for the next, whose rates may be others. Over short ways Linux 5.18 and later hands
+ * down the largest lumps at any rate, which a slow link would pass in jerks. IPv6 would only
+ * chatter. */
 static edgeps_err tune(edgeps_diag *diag)
 {
+    static const char lumps[] = "/proc/sys/net/ipv4/tcp_tso_rtt_log";
     static const char filter[] = "/proc/sys/net/bridge/bridge-nf-call-iptables";
     static const char six[] = "/proc/sys/net/ipv6/conf/default/disable_ipv6";
     edgeps_err err = set_value("/proc/sys/net/ipv4/tcp_congestion_control", LAB_CONGESTION, diag);
     if (!err)
         err = set_value("/proc/sys/net/ipv4/tcp_no_metrics_save", "1", diag);
+    if (!err && access(lumps, F_OK) == 0)
+        err = set_value(lumps, "0", diag);
     if (!err && access(filter, F_OK) == 0)
         err = set_value(filter, "0", diag);
     if (!err && access(six, F_OK) == 0)

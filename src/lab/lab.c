@@ -79,7 +79,7 @@ static edgeps_err write_network(const char *dir, const network *net, edgeps_diag
 
 static void remove_files(const char *dir)
 {
-    static const char *const files[] = {"keeper", "keeper.new", "network.json"};
+    static const char *const files[] = {"keeper", "keeper.new", "network.json", LAB_CHECK_FILE};
     char path[4096];
     for (size_t k = 0; k < sizeof files / sizeof *files; k++) {
         join(path, dir, files[k]);

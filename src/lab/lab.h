@@ -22,7 +22,8 @@
 #include <sys/types.h>
 
 #define LAB_MOST_NODES 500
-#define LAB_CONGESTION "reno" /* what each node sends with */
+#define LAB_CONGESTION "reno"       /* what each node sends with */
+#define LAB_CHECK_FILE "check.json" /* in the folder: what was measured, see lab/check.h */
 #define LAB_ADDRESS_BYTES 16
 
 /* In place of a node: the keeper's own network, where both bridges have an address. */

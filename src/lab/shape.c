@@ -40,15 +40,31 @@ static double peer_rate(const network *net, const shape_end *end, size_t peer)
                                        : fmin(rate, network_cap_bytes_per_s(net, end->node, peer));
 }
 
+/* HTB lets each class send a whole lump in its turn, whatever the quantum. So the quantum is that
+ * of the largest lump: then turns are even in bytes. TCP cuts lumps to about a millisecond of a
+ * flow's own rate, two segments at least; larger ones than two of the link's do not come. */
+static int64_t quantum_bytes(const network *net, const shape_end *end)
+{
+    int64_t most = shape_lump_bytes(rate_of(net, end));
+    if (end->up)
+        return most;
+    int64_t sent = 0;
+    for (size_t i = 0; i < net->count; i++) {
+        int64_t lump = shape_lump_bytes(net->nodes[i].up_bytes_per_s);
+        sent = i != end->node && lump > sent ? lump : sent;
+    }
+    return sent < 4 * most ? sent : 4 * most;
+}
+
 /* "rate 8bit ceil ..." of what carries `least` for certain and `most` when there is room. A class
  * of rate 0 is refused; what is cut is led elsewhere. */
-static void put_rates(FILE *batch, double least, double most)
+static void put_rates(FILE *batch, double least, double most, int64_t quantum)
 {
     double wire = most * FRAME_BYTES / PAYLOAD_BYTES;
     double burst = fmin(fmax(2 * FRAME_BYTES, wire * BURST_S), MOST_BURST_BYTES);
-    fprintf(batch, "rate %.0fbit ceil %.0fbit burst %.0f cburst %.0f quantum %d\n",
+    fprintf(batch, "rate %.0fbit ceil %.0fbit burst %.0f cburst %.0f quantum %lld\n",
             fmax(8 * least * FRAME_BYTES / PAYLOAD_BYTES, 8), fmax(8 * wire, 8), burst, burst,
-            FRAME_BYTES);
+            (long long)quantum);
 }
 
 static unsigned class_of(size_t peer)
@@ -56,22 +72,24 @@ static unsigned class_of(size_t peer)
     return peer == LAB_HUB ? HUB_CLASS : (unsigned)peer + FIRST_CLASS;
 }
 
-static void put_class(FILE *batch, const char *device, unsigned number, double most)
+static void put_class(FILE *batch, const char *device, unsigned number, double most,
+                      int64_t quantum)
 {
     fprintf(batch, "class replace dev %s parent 1:1 classid 1:%x htb ", device, number);
-    put_rates(batch, 1, most);
+    put_rates(batch, 1, most, quantum);
 }
 
 /* The root's class, and one per peer. */
 static void put_classes(FILE *batch, const network *net, const shape_end *end)
 {
     double rate = rate_of(net, end);
+    int64_t quantum = quantum_bytes(net, end);
     fprintf(batch, "class replace dev %s parent 1: classid 1:1 htb ", end->device);
-    put_rates(batch, rate, rate);
-    put_class(batch, end->device, HUB_CLASS, peer_rate(net, end, LAB_HUB));
+    put_rates(batch, rate, rate, quantum);
+    put_class(batch, end->device, HUB_CLASS, peer_rate(net, end, LAB_HUB), quantum);
     for (size_t peer = 0; peer < net->count; peer++)
         if (peer != end->node)
-            put_class(batch, end->device, class_of(peer), peer_rate(net, end, peer));
+            put_class(batch, end->device, class_of(peer), peer_rate(net, end, peer), quantum);
 }
 
 static void put_filter(FILE *batch, const shape_end *end, int priority, size_t peer)
@@ -111,7 +129,7 @@ void shape_set(FILE *batch, const network *net, const shape_end *end)
 {
     fprintf(batch, "qdisc add dev %s root handle 1: htb default ffff\n", end->device);
     put_classes(batch, net, end);
-    put_class(batch, end->device, CUT_CLASS, 1);
+    put_class(batch, end->device, CUT_CLASS, 1, FRAME_BYTES);
     fprintf(batch, "qdisc add dev %s parent 1:%x bfifo limit 1\n", end->device, CUT_CLASS);
     put_filters(batch, net, end);
     if (rate_of(net, end) == 0)

@@ -38,7 +38,10 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
+    command c;
     (void)state;
+    command_run(&c,
+                (const char *const[]){"lab", "down", "--dir", lab, NULL}); /* of a failed test */
     folder_remove(dir);
     return 0;
 }
@@ -65,6 +68,7 @@ static void a_lab_is_made_looked_at_used_and_unmade(void **state)
 {
     (void)state;
     command c;
+    char kept[128];
     command_run(&c, (const char *const[]){"lab", "up", network, "--dir", lab, NULL});
     go_on(c.text, c.status);
     expect(c.text, "2 nodes are up after 0.");
@@ -83,6 +87,11 @@ static void a_lab_is_made_looked_at_used_and_unmade(void **state)
                     2, "no node is called 'oslo'");
     command_refuses((const char *const[]){"lab", "up", network, "--dir", lab, NULL}, 2,
                     "holds a running lab");
+    command_run(&c, (const char *const[]){"lab", "check", "--dir", lab, NULL});
+    assert_int_equal(c.status, 0);
+    expect(c.text, "rates: 4 measured of 4");
+    snprintf(kept, sizeof kept, "%s/check.json", lab);
+    assert_int_equal(access(kept, F_OK), 0);
     command_run(&c, (const char *const[]){"lab", "down", "--dir", lab, NULL});
     assert_int_equal(c.status, 0);
     assert_int_equal(access(lab, F_OK), -1);

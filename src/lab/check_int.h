@@ -1,0 +1,17 @@
+/* What measuring and telling share. */
+#ifndef EDGEPS_LAB_CHECK_INT_H
+#define EDGEPS_LAB_CHECK_INT_H
+
+#include "lab/check.h"
+
+#include <stdbool.h>
+
+/* How far off, as a share of what was asked: -0.1 is a tenth too little. */
+double check_link_off(const check_link *l);
+
+/* In seconds; INFINITY: nothing arrived. */
+double check_path_off(const check_path *p);
+bool check_path_is_off(const check_path *p);
+bool check_link_is_off(const check_link *l);
+
+#endif
