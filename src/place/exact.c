@@ -1,8 +1,9 @@
 /* The optimum with a proof, anytime. Every candidate for the global server has a bound; the one
- * with the least is always the next to be worked on, by the next of four steps: the threshold
- * search with the covering LP alone, the same with whole servers, that of the round in halves, and
- * branch and bound on the evaluator. The least bound of all candidates is
- * a bound for every plan at any moment. docs/algorithms/exact.md has the proofs. */
+ * with the least is always the next to be worked on, by the next of five steps: the threshold
+ * search with the covering LP alone, the same with whole servers, that of the round in halves, the
+ * same at the target alone and more finely, and branch and bound on the evaluator. The least bound
+ * of all candidates is a bound for every plan at any moment. docs/algorithms/exact.md has the
+ * proofs. */
 #include "place/exact_int.h"
 
 #include "base/mem.h"
@@ -15,9 +16,13 @@
 #define POLISH_US 20000
 #define POLISH_WITHIN 1.1   /* plans that are no slower than this times the best */
 #define MOST_TWIN_NODES 300 /* looked for in smaller problems only */
+#define SMALL_NODES 20      /* up to which branch and bound ends sooner than local search */
+#define IMPROVE_US 1000000  /* one more local search ... */
+#define MOST_IMPROVEMENTS 6 /* ... of so many */
+#define FINEST 0.0005       /* of the round: moments told apart at the target */
 #define LAST_STEP 0.01 /* of the gap: a branch and bound that closes no more goes all the way */
 
-typedef enum step { STEP_LP, STEP_WHOLE, STEP_HALVES, STEP_BRANCH } step;
+typedef enum step { STEP_LP, STEP_WHOLE, STEP_HALVES, STEP_FINE, STEP_BRANCH } step;
 
 typedef struct exact {
     const place_ground *gr;
@@ -33,7 +38,8 @@ typedef struct exact {
     size_t count;
     uint32_t *twin;
     bool *open;
-    bool settled; /* the threshold problem is solved */
+    bool settled;        /* the threshold problem is solved */
+    size_t improvements; /* local searches from the best plan so far */
 } exact;
 
 static void exact_free(exact *e)
@@ -153,6 +159,19 @@ static edgeps_err search_halves(exact *e, place_view *v, place_candidate *c)
     return EDGEPS_OK;
 }
 
+/* The target alone, with moments told apart more finely. */
+static edgeps_err search_finely(exact *e, place_view *v, place_candidate *c)
+{
+    bool refuted = false;
+    double target = target_s(e);
+    if (target == INFINITY)
+        return EDGEPS_OK;
+    edgeps_err err = place_refute_round(e->refuter, v, target, FINEST, &refuted);
+    if (!err && refuted)
+        c->bound_s = fmax(c->bound_s, target);
+    return err;
+}
+
 /* Goes a part of the way to the target, so that the bound rises before the search is done; all of
  * it when little is left. */
 static edgeps_err search_branches(exact *e, place_view *v, place_candidate *c)
@@ -172,6 +191,7 @@ static edgeps_err advance(exact *e, place_candidate *c)
                                        place_candidate *) = {[STEP_LP] = search_lp,
                                                              [STEP_WHOLE] = search_whole,
                                                              [STEP_HALVES] = search_halves,
+                                                             [STEP_FINE] = search_finely,
                                                              [STEP_BRANCH] = search_branches};
     place_view view;
     step now = e->next[c->global];
@@ -183,6 +203,33 @@ static edgeps_err advance(exact *e, place_candidate *c)
     err = steps[now](e, &view, c);
     place_view_free(&view);
     return err;
+}
+
+/* One more local search from the best plan, by its own seed. A lower target may be refuted where
+ * the one before was not. */
+static edgeps_err improve(exact *e)
+{
+    double round_s = e->best.round_s;
+    place_options options = {.seed = e->options->seed + ++e->improvements};
+    if (round_s == INFINITY)
+        return EDGEPS_OK;
+    e->trial.global = e->best.plan.global;
+    memcpy(e->trial.parent, e->best.plan.parent, e->gr->count * sizeof *e->trial.parent);
+    edgeps_err err = place_polish(e->gr, &options, e->watch, IMPROVE_US, &e->trial, &round_s);
+    if (err || !(round_s < e->best.round_s))
+        return err;
+    for (size_t c = 0; c < e->count; c++)
+        if (e->next[e->list[c].global] == STEP_BRANCH)
+            e->next[e->list[c].global] = STEP_FINE;
+    return place_best_offer(&e->best, &e->trial, &round_s);
+}
+
+/* Where the next step of the least candidate is branch and bound, which has no end in larger
+ * networks, the plan is improved first. */
+static bool should_improve(const exact *e, const place_candidate *least)
+{
+    return e->next[least->global] == STEP_BRANCH && e->gr->count > SMALL_NODES &&
+           !e->options->no_polish && e->improvements < MOST_IMPROVEMENTS;
 }
 
 /* Nodes that can change places with a candidate make no better global servers. */
@@ -208,7 +255,7 @@ static edgeps_err search_candidates(exact *e, place_result *r)
         e->settled |= e->next[least->global] >= STEP_HALVES;
         if (!go_on(e) || least->bound_s >= target_s(e))
             break;
-        err = advance(e, least);
+        err = should_improve(e, least) ? improve(e) : advance(e, least);
     }
     for (size_t g = 0; g < e->gr->count; g++)
         r->globals_solved += e->next[g] != STEP_LP;
@@ -217,11 +264,42 @@ static edgeps_err search_candidates(exact *e, place_result *r)
     return err;
 }
 
+/* Goes on as long as the search itself may, and reports what the search has. */
+static bool ask_search(void *context, const place_progress *now)
+{
+    exact *e = context;
+    (void)now;
+    return place_watch_go_on(e->watch, 0);
+}
+
+/* The plan and the bound of `approx`; one more local search where they do not come within the gap.
+ */
+static edgeps_err start_from_approx(exact *e)
+{
+    double round_s;
+    place_result first;
+    place_options options = {.seed = e->options->seed,
+                             .no_polish = e->options->no_polish,
+                             .progress = ask_search,
+                             .context = e};
+    edgeps_err err = place_approx(e->gr->p, &options, NULL, &first);
+    if (err)
+        return err;
+    if (first.status != PLACE_INFEASIBLE)
+        err = place_best_offer(&e->best, &first.plan, &round_s);
+    for (size_t c = 0; c < e->count; c++)
+        e->list[c].bound_s = fmax(e->list[c].bound_s, first.lower_bound_s);
+    place_result_free(&first);
+    return err || e->options->no_polish || lower_s(e) >= target_s(e) ? err : improve(e);
+}
+
 static edgeps_err search(exact *e, place_result *r)
 {
     place_found found;
     edgeps_err err =
         place_best_start(&e->best, e->gr, e->options, e->watch, FIRST_POLISH_US, &found);
+    if (!err && found != PLACE_NONE && e->gr->count > SMALL_NODES)
+        err = start_from_approx(e);
     if (!err && found != PLACE_NONE)
         err = search_candidates(e, r);
     if (!err)

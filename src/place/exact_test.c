@@ -313,6 +313,65 @@ static void halves_never_pass_the_best_and_often_gain(void **state)
 
 /* ---- twins ---- */
 
+/* However finely moments are told apart, the round of the best plan stays open; and finer ones
+ * refute more. */
+static void no_fineness_refutes_the_best(void **state)
+{
+    (void)state;
+    const double fine[] = {0.05, PLACE_FINE, 0.0005};
+    size_t refuted_below[3] = {0};
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        problem *p = fixture_problem(seed, kind_of(seed, 4 + seed % 4, 6));
+        place_result best = fixture_run("brute", p, seed);
+        for (size_t f = 0; best.status != PLACE_INFEASIBLE && f < 3; f++) {
+            setting s;
+            place_refuter *rf;
+            bool above, below;
+            double round_s = best.cost.round_s;
+            assert_int_equal(place_ground_make(p, &s.gr), EDGEPS_OK);
+            assert_int_equal(place_times_make(&s.gr, &s.t), EDGEPS_OK);
+            assert_int_equal(place_view_make(&s.t, (size_t)best.plan.global, &s.v), EDGEPS_OK);
+            assert_int_equal(place_refuter_make(&s.gr, &rf), EDGEPS_OK);
+            assert_int_equal(place_refute_round(rf, &s.v, round_s * 0.99, fine[f], &below), 0);
+            assert_int_equal(place_refute_round(rf, &s.v, round_s * (1 + 1e-9), fine[f], &above),
+                             0);
+            assert_false(above);
+            refuted_below[f] += below;
+            place_refuter_free(rf);
+            place_view_free(&s.v);
+            place_times_free(&s.t);
+            place_ground_free(&s.gr);
+        }
+        place_result_free(&best);
+        fixture_free(p);
+    }
+    print_message("1 %% below the best refuted: %zu, %zu, %zu\n", refuted_below[0],
+                  refuted_below[1], refuted_below[2]);
+    assert_true(refuted_below[0] <= refuted_below[1] && refuted_below[1] <= refuted_below[2]);
+    assert_true(refuted_below[2] > 5);
+}
+
+/* Above the size where branch and bound ends. */
+static void is_no_slower_than_approx_and_repeats(void **state)
+{
+    (void)state;
+    problem *p = fixture_problem(7, (fixture_kind){.count = 24, .max_locals = 4, .chunks = 1});
+    place_options options = {.seed = 7, .gap = 0.3, .no_polish = true};
+    place_result approx, r, again;
+    assert_int_equal(place_run("approx", p, &options, NULL, &approx), EDGEPS_OK);
+    assert_int_equal(place_run("exact", p, &options, NULL, &r), EDGEPS_OK);
+    assert_int_equal(place_run("exact", p, &options, NULL, &again), EDGEPS_OK);
+    assert_true(r.cost.round_s <= approx.cost.round_s);
+    assert_true(r.lower_bound_s >= r.cost.round_s * (1 - 0.3 - 1e-9));
+    assert_true(r.lower_bound_s <= approx.cost.round_s);
+    assert_int_equal(r.plan.global, again.plan.global);
+    assert_memory_equal(r.plan.parent, again.plan.parent, p->count * sizeof *r.plan.parent);
+    place_result_free(&approx);
+    place_result_free(&r);
+    place_result_free(&again);
+    fixture_free(p);
+}
+
 static void nodes_that_differ_in_nothing_are_twins(void **state)
 {
     (void)state;
@@ -341,6 +400,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(refuses_a_gap_that_is_none),
         cmocka_unit_test(finds_the_least_threshold_of_all_assignments),
         cmocka_unit_test(halves_never_pass_the_best_and_often_gain),
+        cmocka_unit_test(no_fineness_refutes_the_best),
+        cmocka_unit_test(is_no_slower_than_approx_and_repeats),
         cmocka_unit_test(nodes_that_differ_in_nothing_are_twins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

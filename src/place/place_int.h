@@ -336,6 +336,14 @@ size_t place_refuter_lps(const place_refuter *rf);
 edgeps_err place_threshold_search(place_refuter *rf, const place_view *v, const place_hunt *limits,
                                   place_threshold *out);
 
+/* How narrow the boxes of moments get, relative to the round. */
+#define PLACE_FINE 0.004
+
+/* Is there no plan within a round time of r_s? A no proves nothing: the moments are told apart to
+ * `fine` of the round, and the local servers may be fractional. */
+edgeps_err place_refute_round(place_refuter *rf, const place_view *v, double r_s, double fine,
+                              bool *refuted);
+
 /* Raises the bounds of all candidates, given best first, as far as the least of them needs, and
  * sorts them again. Bounds of upper_s and more are high enough. Ends early when `w` says so. */
 edgeps_err place_raise_bounds(place_refuter *rf, const place_times *t, place_watch *w,

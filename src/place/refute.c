@@ -170,7 +170,7 @@ static edgeps_err raise_bound(place_refuter *rf, const place_times *t, double *l
     if (err)
         return err;
     if (mark_s < INFINITY)
-        err = place_refute_round(rf, &v, mark_s, &refuted);
+        err = place_refute_round(rf, &v, mark_s, PLACE_FINE, &refuted);
     if (!err && !refuted)
         err = place_threshold_search(rf, &v,
                                      &(place_hunt){.lower_s = c->bound_s, .upper_s = mark_s}, &th);

@@ -26,7 +26,4 @@ struct place_refuter {
 edgeps_err place_refute(place_refuter *rf, const place_view *v, bool lp, place_threshold *at,
                         bool *refuted);
 
-/* Is there no plan within a round time of r_s? A no proves nothing. */
-edgeps_err place_refute_round(place_refuter *rf, const place_view *v, double r_s, bool *refuted);
-
 #endif

@@ -10,7 +10,6 @@
 
 #define PRECISION 0.001 /* of thresholds, relative */
 #define COARSE 0.02     /* of the round: a box that is wider is halved before an LP is solved */
-#define FINE 0.004      /* ... and one that is narrower is not halved any more */
 #define FIRST_STEP 0.005
 #define SHORTEST_S 1e-9
 #define MOST_SPLITS 64
@@ -19,15 +18,18 @@
 /* Moments of the first and of the last sum, and how long the pulls of the local servers take. */
 typedef struct box {
     double round_s;
+    double fine_s; /* a box that is narrower is not halved any more */
     double first_s[2], last_s[2], spread_s[2];
 } box;
 
 /* All that a plan can have, by the needs of every plan. */
-static box whole_box(const place_view *v, double r_s)
+static box whole_box(const place_view *v, double r_s, double fine)
 {
     const place_times *t = v->t;
     const place_limits *least = &v->least;
-    box b = {.round_s = r_s, .first_s = {least->first_in_s, r_s - least->all_out_s}};
+    box b = {.round_s = r_s,
+             .fine_s = fine * r_s,
+             .first_s = {least->first_in_s, r_s - least->all_out_s}};
     if (t->first_wire == t->all_wire) {
         double up = t->gr->p->nodes[v->global].up_bytes_per_s;
         double longest_s = (double)v->most_locals * t->all_wire / up;
@@ -84,7 +86,7 @@ static edgeps_err sweep(place_refuter *rf, const place_view *v, const box *whole
             return err;
         if (*refuted)
             continue;
-        if (width_s <= FINE * b.round_s || depth + 2 > MOST_SPLITS) {
+        if (width_s <= b.fine_s || depth + 2 > MOST_SPLITS) {
             rf->open_part[0] = (b.first_s[0] - whole->first_s[0]) /
                                larger_of(width_of(whole->first_s), SHORTEST_S);
             rf->open_part[1] = b.spread_s[0] / larger_of(whole->spread_s[1], SHORTEST_S);
@@ -108,15 +110,15 @@ static void narrow(double range[2], double part, double width_s)
 
 /* All moments of a round. First those in the place of the box that stayed open last: mostly it does
  * again. */
-static edgeps_err refute_boxes(place_refuter *rf, const place_view *v, double r_s,
+static edgeps_err refute_boxes(place_refuter *rf, const place_view *v, const box *all,
                                place_threshold *out, bool *refuted)
 {
-    box whole = whole_box(v, r_s), hint = whole;
+    box whole = *all, hint = whole;
     *refuted = whole.first_s[0] > whole.first_s[1];
     if (*refuted)
         return EDGEPS_OK;
-    narrow(hint.first_s, rf->open_part[0], FINE * r_s);
-    narrow(hint.spread_s, rf->open_part[1], FINE * r_s);
+    narrow(hint.first_s, rf->open_part[0], hint.fine_s);
+    narrow(hint.spread_s, rf->open_part[1], hint.fine_s);
     edgeps_err err = refute_box(rf, v, &hint, true, out, refuted);
     return err || !*refuted ? err : sweep(rf, v, &whole, out, refuted);
 }
@@ -129,11 +131,13 @@ static double least_s(const place_view *v)
     return larger_of(v->least.round_s, larger_of(first_s, last_s));
 }
 
-edgeps_err place_refute_round(place_refuter *rf, const place_view *v, double r_s, bool *refuted)
+edgeps_err place_refute_round(place_refuter *rf, const place_view *v, double r_s, double fine,
+                              bool *refuted)
 {
     place_threshold none = {0};
+    box all = whole_box(v, r_s, fine);
     *refuted = r_s <= least_s(v);
-    return *refuted ? EDGEPS_OK : refute_boxes(rf, v, r_s, &none, refuted);
+    return *refuted ? EDGEPS_OK : refute_boxes(rf, v, &all, &none, refuted);
 }
 
 /* In growing steps from the end that is known, below where there is no upper one, then by halves.
@@ -153,8 +157,9 @@ static edgeps_err search(place_refuter *rf, const place_view *v, const place_hun
             middle_s = larger_of(middle_s, high_s * (1 - step));
         else if (step > 0)
             middle_s = (low_s + SHORTEST_S) * (1 + step);
+        box all = whole_box(v, middle_s, PLACE_FINE);
         edgeps_err err =
-            middle_s < INFINITY ? refute_boxes(rf, v, middle_s, trial, &refuted) : EDGEPS_OK;
+            middle_s < INFINITY ? refute_boxes(rf, v, &all, trial, &refuted) : EDGEPS_OK;
         if (err)
             return err;
         step = refuted == down || first_s > 0 ? 0 : 2 * step;
