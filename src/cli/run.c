@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/emulate.h"
 #include "cli/options.h"
 #include "cli/rundir.h"
 #include "cli/show.h"
@@ -40,6 +41,7 @@ enum {
     ADJUST,
     HYSTERESIS,
     RATES,
+    LAB,
     BACKEND,
     PORT,
     SILENT,
@@ -71,12 +73,14 @@ static const options_row rows[OPTIONS] = {
                     true},
     [RATES] = {"rates", "on|off", "on", "keep the network file's rates, latencies and speeds",
                true},
+    [LAB] = {"lab", "NAME", "off", "off, or netns: each node in a network of its own", true},
     [BACKEND] = {"backend", "NAME", "dnnl", "dnnl or ref", true},
     [PORT] = {"port", "N", "0", "of the coordinator; 0: any free one", false},
     [SILENT] = {"silent", "SECONDS", "3", "a node that is not heard for so long is gone", true},
     [RESUME] = {"resume", "DIR", NULL, "go on from the last checkpoint of an earlier run", false},
     [JSON] = {"json", NULL, NULL, "events as JSON lines on standard output", false},
-    [FORCE] = {"force", NULL, NULL, "replace an earlier run in --out", false},
+    [FORCE] = {"force", NULL, NULL,
+               "replace an earlier run in --out; use a lab that is not as asked", false},
     [HELP] = {"help", NULL, NULL, "this text", false},
 };
 
@@ -89,6 +93,7 @@ typedef struct run {
     network *net;
     host_options host;
     launch *launch;
+    emulation *emulation; /* NULL: --lab off */
     show *show;
 } run;
 
@@ -110,7 +115,13 @@ static void observe(void *context, const meter_event *event)
 static edgeps_err start_agents(void *launcher, int port, edgeps_diag *diag)
 {
     run *r = launcher;
-    return launch_start(r->launch, "127.0.0.1", port, diag);
+    return launch_start(r->launch, r->host.address ? r->host.address : HOST_LOOPBACK, port, diag);
+}
+
+static edgeps_err change_link(void *launcher, const network_event *event, edgeps_diag *diag)
+{
+    run *r = launcher;
+    return emulation_change(r->emulation, event, diag);
 }
 
 static void signal_node(void *launcher, size_t node, int signo)
@@ -157,11 +168,16 @@ static edgeps_err read_choices(run *r, edgeps_diag *diag)
 {
     static const char *const adjusts[] = {"off", "replan", "adjust", NULL};
     static const char *const switches[] = {"off", "on", NULL};
+    static const char *const labs[] = {"off", "netns", NULL};
     static const char *const backends[] = {"dnnl", "ref", NULL};
-    int adjust, rates, backend;
+    int adjust, rates, network_of, backend;
     edgeps_err err = options_choice("adjust", r->value[ADJUST], adjusts, diag, &adjust);
     if (!err)
         err = options_choice("rates", r->value[RATES], switches, diag, &rates);
+    if (!err)
+        err = options_choice("lab", r->value[LAB], labs, diag, &network_of);
+    if (!err && network_of == 1 && rates == 0)
+        err = diag_fail(diag, EDGEPS_USAGE, "--lab: its links have rates; leave --rates off out");
     if (!err)
         err = options_choice("backend", r->value[BACKEND], backends, diag, &backend);
     if (err)
@@ -237,9 +253,25 @@ static edgeps_err make_launcher(run *r, edgeps_diag *diag)
     return err;
 }
 
+static edgeps_err enter_lab(run *r, edgeps_diag *diag)
+{
+    if (strcmp(r->value[LAB], "off") == 0)
+        return EDGEPS_OK;
+    edgeps_err err =
+        emulation_begin(r->net, r->value[OUT], r->value[FORCE] != NULL, diag, &r->emulation);
+    if (err)
+        return err;
+    emulation_place(r->emulation, r->launch);
+    emulation_describe(r->emulation, &r->host);
+    r->host.change_link = change_link;
+    return EDGEPS_OK;
+}
+
 static edgeps_err train(run *r, edgeps_diag *diag)
 {
     edgeps_err err = make_launcher(r, diag);
+    if (!err)
+        err = enter_lab(r, diag);
     if (err)
         return err;
     if (!r->value[JSON]) {
@@ -319,6 +351,7 @@ int cli_run(int argc, char **argv)
     if (!err)
         err = train(&r, &diag);
     launch_free(r.launch, GRACE_S);
+    emulation_end(r.emulation);
     show_free(r.show);
     network_free(r.net);
     for (int k = 0; k < OPTIONS; k++)

@@ -13,8 +13,8 @@
 
 static const char *const parts[] = {"", "/plans", "/checkpoints", "/nodes"};
 static const char *const contents[] = {
-    "/events.jsonl",      "/job.db", "/job.db-journal", "/network.json",
-    "/model.safetensors", "/plans",  "/checkpoints",    "/nodes"};
+    "/events.jsonl", "/job.db",      "/job.db-journal", "/network.json", "/model.safetensors",
+    "/plans",        "/checkpoints", "/nodes",          "/lab",          "/lab-check.json"};
 
 static void join(char *path, size_t size, const char *dir, const char *part)
 {

@@ -1,6 +1,7 @@
 /* The folder of a run: what it holds, and the options and the network that `--resume` goes on with.
  *
  *     events.jsonl  job.db  network.json  plans/  checkpoints/  nodes/  model.safetensors
+ *     lab-check.json  lab/
  */
 #ifndef EDGEPS_CLI_RUNDIR_H
 #define EDGEPS_CLI_RUNDIR_H

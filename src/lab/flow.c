@@ -219,14 +219,6 @@ static edgeps_err open_runner(runner *r, edgeps_diag *diag)
     return EDGEPS_OK;
 }
 
-/* A member of a user namespace cannot go back to the host's network; the hub is next best. */
-static void go_home(const lab *l, int *home)
-{
-    if (*home < 0 || setns(*home, CLONE_NEWNET))
-        lab_enter(l, LAB_HUB, NULL);
-    close_fd(home);
-}
-
 static void close_runner(runner *r)
 {
     for (size_t k = 0; r->ends && k < r->count; k++) {
@@ -236,7 +228,7 @@ static void close_runner(runner *r)
     mem_free(r->ends);
     mem_free(r->piece);
     close_fd(&r->epoll);
-    go_home(r->lab, &r->home);
+    lab_go_home(r->lab, r->home);
 }
 
 edgeps_err flow_run(const lab *l, flow *flows, size_t count, double settle_s, double most_s,
@@ -328,7 +320,7 @@ edgeps_err flow_latencies(const lab *l, const size_t *nodes, size_t count, doubl
             probe_from(&p, from);
     for (size_t k = 0; k < count; k++)
         close_fd(&p.sockets[k].fd);
-    go_home(l, &home);
+    lab_go_home(l, home);
     mem_free(p.sockets);
     return err;
 }

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "formats/network_json.h"
 #include "lab/keeper_int.h"
+#include "lab/shape_int.h"
+#include "lab/tool_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -243,6 +245,52 @@ edgeps_err lab_enter(const lab *l, size_t node, edgeps_diag *diag)
         return EDGEPS_OK;
     return diag_fail(diag, EDGEPS_IO, "cannot enter the network of '%s': %s",
                      node == LAB_HUB ? "the hub" : l->net->nodes[node].name, strerror(errno));
+}
+
+void lab_go_home(const lab *l, int home)
+{
+    if (home < 0 || setns(home, CLONE_NEWNET))
+        lab_enter(l, LAB_HUB, NULL);
+    if (home >= 0)
+        close(home);
+}
+
+/* Runs the lines for a link's end where that is. */
+static edgeps_err reshape(const lab *l, const network *net, const network_event *event,
+                          edgeps_diag *diag)
+{
+    char device[24];
+    bool up = event->change == NETWORK_UP;
+    snprintf(device, sizeof device, "d%u", event->node);
+    FILE *batch = tool_batch();
+    if (!batch)
+        return diag_fail(diag, EDGEPS_IO, "no file for commands: %s", strerror(errno));
+    shape_change(batch, l->net, net, &(shape_end){up ? "data" : device, event->node, up});
+    edgeps_err err = lab_enter(l, up ? event->node : LAB_HUB, diag);
+    if (!err)
+        err = tool_run("tc", batch, diag);
+    fclose(batch);
+    return err;
+}
+
+edgeps_err lab_change(lab *l, const network_event *event, edgeps_diag *diag)
+{
+    network *net = NULL;
+    if (event->change != NETWORK_UP && event->change != NETWORK_DOWN)
+        return EDGEPS_OK;
+    if (network_copy(l->net, &net))
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for a change of the lab");
+    network_apply(net, event);
+    int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    edgeps_err err = reshape(l, net, event, diag);
+    lab_go_home(l, home);
+    if (err) {
+        network_free(net);
+        return err;
+    }
+    network_free(l->net);
+    l->net = net;
+    return EDGEPS_OK;
 }
 
 /* Processes that are born from now on are the lab's, and end with it. */

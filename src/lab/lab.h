@@ -57,10 +57,19 @@ int lab_namespace(const lab *l, size_t node);
 /* Makes that node's network the calling thread's. */
 edgeps_err lab_enter(const lab *l, size_t node, edgeps_diag *diag);
 
+/* Back to the network with this descriptor, which is closed. A member of a user namespace cannot go
+ * back to the host's network; the hub's is next best. */
+void lab_go_home(const lab *l, int home);
+
 /* Runs a program in a node's network and the lab's PID namespace, and waits for it; the exit
  * status is that of the program, or 128 and the number of the signal that ended it. `argv` ends
  * with NULL. */
 edgeps_err lab_exec(const lab *l, size_t node, char *const *argv, edgeps_diag *diag, int *status);
+
+/* Changes a node's rate up or down at once, for flows on their way too; the lab's network from now
+ * on has it. Other changes are not those of links. The thread comes back to the network that it is
+ * in, or to the hub's. */
+edgeps_err lab_change(lab *l, const network_event *event, edgeps_diag *diag);
 
 /* Where a node, or LAB_HUB, is reached: through its shaped link, and for control. */
 void lab_address(size_t node, char text[LAB_ADDRESS_BYTES]);

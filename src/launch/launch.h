@@ -1,5 +1,6 @@
 /* Starting agents. The local launcher runs one process per node on this host; it owns these
- * processes, signals no other, and leaves none behind. */
+ * processes, signals no other, and leaves none behind: they end with the thread that started them,
+ * whatever ends it. */
 #ifndef EDGEPS_LAUNCH_LAUNCH_H
 #define EDGEPS_LAUNCH_LAUNCH_H
 
@@ -12,6 +13,10 @@ typedef struct launch launch;
 /* A launcher for `count` agents of the program at `program`; it copies the names. */
 edgeps_err launch_local(const char *program, const char *const *names, size_t count,
                         edgeps_diag *diag, launch **out);
+
+/* Each agent starts in the network namespace with this descriptor, one per agent; they are lent as
+ * long as agents are started. */
+void launch_into(launch *l, const int *namespaces);
 
 /* Starts every agent: `program agent --coordinator HOST:PORT --node NAME`. */
 edgeps_err launch_start(launch *l, const char *host, int port, edgeps_diag *diag);

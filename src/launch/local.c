@@ -4,18 +4,18 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 typedef struct process {
     char *name;
@@ -27,6 +27,7 @@ struct launch {
     char *program;
     process *processes;
     size_t count;
+    const int *namespaces; /* NULL: the launcher's own network */
 };
 
 edgeps_err launch_local(const char *program, const char *const *names, size_t count,
@@ -54,12 +55,52 @@ nomem:
     return diag_fail(diag, EDGEPS_NOMEM, "no memory to launch %zu agents", count);
 }
 
-static edgeps_err start(launch *l, process *p, const char *coordinator, edgeps_diag *diag)
+void launch_into(launch *l, const int *namespaces) { l->namespaces = namespaces; }
+
+/* In the child: becomes the agent, or tells why not through the pipe. */
+static _Noreturn void become(char *const *argv, int network, pid_t launcher, int why)
 {
+    bool good =
+        prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && (network < 0 || setns(network, CLONE_NEWNET) == 0);
+    if (good && getppid() == launcher)
+        execv(argv[0], argv);
+    int error = errno;
+    while (write(why, &error, sizeof error) < 0 && errno == EINTR)
+        ;
+    _exit(1);
+}
+
+/* The pipe closes when the child has become the agent. */
+static int hear_why(int why)
+{
+    int error = 0;
+    ssize_t got;
+    while ((got = read(why, &error, sizeof error)) < 0 && errno == EINTR)
+        ;
+    return got == (ssize_t)sizeof error ? error : 0;
+}
+
+static edgeps_err start(launch *l, size_t index, const char *coordinator, edgeps_diag *diag)
+{
+    process *p = &l->processes[index];
     char *argv[] = {l->program, "agent", "--coordinator", (char *)coordinator, "--node",
                     p->name,    NULL};
-    int failed = posix_spawn(&p->pid, l->program, NULL, NULL, argv, environ);
+    int ends[2], failed = 0;
+    pid_t launcher = getpid();
+    if (pipe2(ends, O_CLOEXEC))
+        return diag_fail(diag, EDGEPS_IO, "%s: cannot start an agent: %s", l->program,
+                         strerror(errno));
+    p->pid = fork();
+    if (p->pid == 0)
+        become(argv, l->namespaces ? l->namespaces[index] : -1, launcher, ends[1]);
+    failed = p->pid < 0 ? errno : 0;
+    close(ends[1]);
+    if (!failed)
+        failed = hear_why(ends[0]);
+    close(ends[0]);
     if (failed) {
+        if (p->pid > 0)
+            waitpid(p->pid, NULL, 0);
         p->pid = 0;
         return diag_fail(diag, EDGEPS_IO, "%s: cannot start an agent: %s", l->program,
                          strerror(failed));
@@ -74,7 +115,7 @@ edgeps_err launch_start(launch *l, const char *host, int port, edgeps_diag *diag
     snprintf(coordinator, sizeof coordinator, "%s:%d", host, port);
     edgeps_err err = EDGEPS_OK;
     for (size_t i = 0; !err && i < l->count; i++)
-        err = start(l, &l->processes[i], coordinator, diag);
+        err = start(l, i, coordinator, diag);
     return err;
 }
 

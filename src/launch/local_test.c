@@ -9,11 +9,13 @@
 
 #include <cmocka.h>
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *const names[] = {"a", "b"};
@@ -96,6 +98,32 @@ static void waits_for_agents_that_end_by_themselves(void **state)
     remove_folder(dir);
 }
 
+/* Nobody is there to wait for orphans but the system: they are looked for until they are gone. */
+static void agents_end_with_a_launcher_that_is_killed(void **state)
+{
+    (void)state;
+    char dir[64], program[96], rest[256];
+    make_program("exec sleep 1000", dir, program);
+    fflush(NULL);
+    pid_t launcher = fork();
+    if (launcher == 0) {
+        launch *l = NULL;
+        if (launch_local(program, names, 2, NULL, &l) || launch_start(l, "127.0.0.1", 7000, NULL))
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    pid_t pids[2];
+    for (int i = 0; i < 2; i++)
+        pids[i] = read_note(dir, names[i], rest, sizeof rest);
+    kill(launcher, SIGKILL);
+    assert_int_equal(waitpid(launcher, NULL, 0), launcher);
+    for (int i = 0; i < 2; i++)
+        while (kill(pids[i], 0) == 0)
+            sched_yield();
+    remove_folder(dir);
+}
+
 static void a_program_that_cannot_start_is_named(void **state)
 {
     (void)state;
@@ -126,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_an_agent_per_node_and_leaves_none_behind),
         cmocka_unit_test(waits_for_agents_that_end_by_themselves),
+        cmocka_unit_test(agents_end_with_a_launcher_that_is_killed),
         cmocka_unit_test(a_program_that_cannot_start_is_named),
         cmocka_unit_test(survives_each_allocation_failing),
     };

@@ -258,7 +258,7 @@ static edgeps_err lead(agent *a, agent_role child, int32_t node, uint32_t port, 
     if (!e)
         return EDGEPS_NOMEM;
     loop_handlers h = handlers();
-    edgeps_err err = loop_connect(a->loop, "127.0.0.1", (int)port, &h, e, &e->conn);
+    edgeps_err err = loop_connect(a->loop, a->settings.addresses[node], (int)port, &h, e, &e->conn);
     if (err) {
         forget_edge(e);
         return err;
@@ -341,5 +341,6 @@ static void accepted(void *ctx, conn *c)
 edgeps_err edges_listen(agent *a)
 {
     loop_acceptor acceptor = {accepted, a};
-    return loop_listen(a->loop, "127.0.0.1", 0, &acceptor, a->diag, &a->listener);
+    return loop_listen(a->loop, a->settings.addresses[a->settings.node], 0, &acceptor, a->diag,
+                       &a->listener);
 }

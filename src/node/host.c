@@ -57,10 +57,16 @@ void host_send_all(host *h, uint16_t type, int64_t round)
         host_send(h, i, type, 0, round, NULL);
 }
 
+/* Links that keep their rates by themselves are unlimited to the agents. */
 static void put_peers(const host *h, size_t node, double *peers)
 {
     size_t n = h->net->count;
     for (size_t k = 0; k < n; k++) {
+        if (h->options->change_link) {
+            peers[k] = 0;
+            peers[n + k] = peers[2 * n + k] = INFINITY;
+            continue;
+        }
         peers[k] = network_latency_s(h->net, node, k);
         peers[n + k] = network_cap_bytes_per_s(h->net, node, k);
         peers[2 * n + k] = network_cap_bytes_per_s(h->net, k, node);
@@ -99,11 +105,12 @@ static void welcome(host *h, size_t node)
         .shard_count = h->shard_count,
         .data_dir = o->data_dir,
         .storage_dir = storage,
-        .up_bytes_per_s = of->up_bytes_per_s,
-        .down_bytes_per_s = of->down_bytes_per_s,
+        .up_bytes_per_s = o->change_link ? INFINITY : of->up_bytes_per_s,
+        .down_bytes_per_s = o->change_link ? INFINITY : of->down_bytes_per_s,
         .samples_per_s = of->compute_samples_per_s,
         .free_bytes = of->free_bytes,
         .peers = peers,
+        .addresses = h->addresses,
     };
     wire_writer w = {0};
     message_put_welcome(&w, &m);
@@ -384,8 +391,12 @@ static edgeps_err make(host *h)
     h->of_node = mem_alloc(n, sizeof(member *));
     h->samples_of = mem_alloc(n, sizeof *h->samples_of);
     h->shard_of = mem_alloc(n, sizeof *h->shard_of);
-    if (!h->of_node || !h->samples_of || !h->shard_of || network_copy(o->net, &h->net))
+    h->addresses = mem_alloc(n, sizeof *h->addresses);
+    if (!h->of_node || !h->samples_of || !h->shard_of || !h->addresses ||
+        network_copy(o->net, &h->net))
         return diag_fail(h->diag, EDGEPS_NOMEM, "no memory for %zu nodes", n);
+    for (size_t i = 0; i < n; i++)
+        h->addresses[i] = o->node_addresses ? o->node_addresses[i] : HOST_LOOPBACK;
     edgeps_err err = share_data(h);
     if (!err)
         err = transfer_make(h);
@@ -412,9 +423,10 @@ static edgeps_err make(host *h)
 static edgeps_err open_doors(host *h)
 {
     loop_acceptor acceptor = {accepted, h};
+    const char *address = h->options->address ? h->options->address : HOST_LOOPBACK;
     edgeps_err err = loop_make(h->diag, &h->loop);
     if (!err)
-        err = loop_listen(h->loop, "127.0.0.1", h->options->port, &acceptor, h->diag, &h->listener);
+        err = loop_listen(h->loop, address, h->options->port, &acceptor, h->diag, &h->listener);
     if (err == EDGEPS_IO && h->options->port)
         err = EDGEPS_USAGE; /* the port was asked for */
     if (!err)
@@ -443,6 +455,7 @@ static void free_host(host *h)
     mem_free(h->of_node);
     mem_free(h->samples_of);
     mem_free(h->shard_of);
+    mem_free(h->addresses);
 }
 
 edgeps_err host_run(const host_options *options, edgeps_diag *diag)

@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define HOST_LOOPBACK "127.0.0.1"
+
 typedef struct host_options {
     const network *net;
     job job;
@@ -29,9 +31,12 @@ typedef struct host_options {
     double hysteresis;
     const char *data_dir;
     const char *out_dir; /* exists; gets events, plans, checkpoints, the model */
+    const char *address; /* where the coordinator listens; NULL: loopback */
     int port;            /* of the control plane; 0: any free one */
-    bool resume;         /* go on from the newest checkpoint in out_dir */
-    double silent_s;     /* a node that is not heard for so long is gone */
+    /* where each node's agent listens; NULL: loopback */
+    const char *const *node_addresses;
+    bool resume;     /* go on from the newest checkpoint in out_dir */
+    double silent_s; /* a node that is not heard for so long is gone */
     meter_observer *observe;
     void *observer;
     /* Starts an agent for every node; they shall join at `port`. */
@@ -39,6 +44,9 @@ typedef struct host_options {
     /* Sends a signal to a node's agent: the scenario's kill and stop, and the end of a silent one.
      */
     void (*signal_node)(void *launcher, size_t node, int signo);
+    /* Changes a link's rate as the scenario says; NULL: the agents keep rates, latencies and caps
+     * themselves where they emulate. */
+    edgeps_err (*change_link)(void *launcher, const network_event *event, edgeps_diag *diag);
     void *launcher;
 } host_options;
 

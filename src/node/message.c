@@ -162,29 +162,39 @@ void message_put_welcome(wire_writer *w, const message_welcome *m)
     walk_settings(&(walk){.out = w}, &copy);
     for (size_t k = 0; k < 3 * (size_t)m->node_count; k++)
         wire_put_f64(w, m->peers[k]);
+    for (size_t k = 0; k < m->node_count; k++)
+        wire_put_text(w, m->addresses[k]);
 }
 
 bool message_get_welcome(const void *bytes, size_t count, message_welcome *m)
 {
     walk k = {.in = wire_reader_make(bytes, count)};
     walk_settings(&k, m);
+    size_t n = m->node_count, left = (size_t)(k.in.end - k.in.pos);
     m->peers = NULL;
-    size_t left = (size_t)(k.in.end - k.in.pos);
-    bool fits = !k.in.failed && m->node < m->node_count && left == 24 * (size_t)m->node_count &&
-                m->rounds > 0;
-    double *peers = fits ? mem_alloc(3 * (size_t)m->node_count, sizeof *peers) : NULL;
-    if (!peers)
+    m->addresses = NULL;
+    if (k.in.failed || m->node >= n || left < 24 * n || m->rounds <= 0)
         return false;
-    for (size_t p = 0; p < 3 * (size_t)m->node_count; p++)
-        peers[p] = wire_get_f64(&k.in);
+    double *peers = mem_alloc(3 * n, sizeof *peers);
+    const char **addresses = mem_alloc(n, sizeof *addresses);
     m->peers = peers;
-    return true;
+    m->addresses = addresses;
+    for (size_t p = 0; peers && p < 3 * n; p++)
+        peers[p] = wire_get_f64(&k.in);
+    for (size_t p = 0; addresses && p < n; p++)
+        addresses[p] = wire_get_text(&k.in);
+    bool good = peers && addresses && !k.in.failed && k.in.pos == k.in.end;
+    if (!good)
+        message_welcome_free(m);
+    return good;
 }
 
 void message_welcome_free(message_welcome *m)
 {
     mem_free((void *)m->peers);
+    mem_free((void *)m->addresses);
     m->peers = NULL;
+    m->addresses = NULL;
 }
 
 void message_put_plan(wire_writer *w, const message_plan *m)

@@ -76,6 +76,7 @@ typedef struct message_welcome {
     double samples_per_s;
     int64_t free_bytes;
     const double *peers; /* 3 x node_count: latency to, cap to, cap from; owned when decoded */
+    const char *const *addresses; /* where each node listens; the array is owned when decoded */
 } message_welcome;
 
 /* A generation, with the port of each node's data plane (0: absent). Owns its arrays when decoded.

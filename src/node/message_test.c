@@ -103,6 +103,7 @@ static void a_welcome_comes_back_with_its_links(void **state)
 {
     (void)state;
     const double peers[] = {1, 2, 3, 4, 5, 6};
+    const char *const addresses[] = {"127.0.0.1", "10.77.0.2"};
     message_welcome m = {.job = 9,
                          .node = 1,
                          .node_count = 2,
@@ -114,12 +115,14 @@ static void a_welcome_comes_back_with_its_links(void **state)
                          .data_dir = "data dir",
                          .storage_dir = "run/nodes/1",
                          .free_bytes = 77,
-                         .peers = peers};
+                         .peers = peers,
+                         .addresses = addresses};
     message_welcome again;
     ROUND_TRIP(welcome, m, again);
     assert_string_equal(again.data_dir, "data dir");
     assert_true(again.alpha == 0.5 && again.free_bytes == 77 && again.shard == 1);
     assert_memory_equal(again.peers, peers, sizeof peers);
+    assert_string_equal(again.addresses[1], "10.77.0.2");
     message_welcome_free(&again);
 }
 

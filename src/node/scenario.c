@@ -43,6 +43,12 @@ static void happen(host *h, const network_event *e)
         return;
     }
     network_apply(h->net, e);
+    if (h->options->change_link && (e->change == NETWORK_UP || e->change == NETWORK_DOWN)) {
+        edgeps_err err = h->options->change_link(h->options->launcher, e, h->diag);
+        if (err)
+            host_fail(h, err);
+        return;
+    }
     wire_writer w = {0};
     message_put_set(&w, &(message_set){.change = (uint8_t)e->change, .value = e->value});
     host_send(h, e->node, MESSAGE_SET, 0, 0, &w);

@@ -1,12 +1,15 @@
 /* `edgeps lab` as a user meets it, as root and without. */
 #include "integration/command.h"
 
+#include "nn/synthetic.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,7 +107,7 @@ static int as_nobody(const char *words, const char *arguments, char text[4096])
     snprintf(said, sizeof said, "%s/said", dir);
     snprintf(line, sizeof line,
              "setpriv --reuid=%d --regid=%d --clear-groups %s " EDGEPS_BINARY_DIR
-             "/edgeps lab %s >%s 2>&1",
+             "/edgeps %s >%s 2>&1",
              NOBODY, NOBODY, words, arguments, said);
     int status = system(line);
     FILE *file = fopen(said, "re");
@@ -121,15 +124,15 @@ static void without_root_it_is_the_same(void **state)
     if (geteuid() != 0)
         skip(); /* the tests above are without root already */
     assert_int_equal(chown(dir, NOBODY, NOBODY), 0);
-    snprintf(arguments, sizeof arguments, "up %s --dir %s", network, lab);
+    snprintf(arguments, sizeof arguments, "lab up %s --dir %s", network, lab);
     go_on(text, as_nobody("", arguments, text));
-    snprintf(arguments, sizeof arguments, "status --dir %s", lab);
+    snprintf(arguments, sizeof arguments, "lab status --dir %s", lab);
     assert_int_equal(as_nobody("", arguments, text), 0);
     expect(text, "2 nodes in a user namespace");
-    snprintf(arguments, sizeof arguments, "exec lyon --dir %s -- tc class show dev data", lab);
+    snprintf(arguments, sizeof arguments, "lab exec lyon --dir %s -- tc class show dev data", lab);
     assert_int_equal(as_nobody("", arguments, text), 0);
     expect(text, "class htb 1:1 root rate 15140Kbit ceil 15140Kbit");
-    snprintf(arguments, sizeof arguments, "down --dir %s", lab);
+    snprintf(arguments, sizeof arguments, "lab down --dir %s", lab);
     assert_int_equal(as_nobody("", arguments, text), 0);
     assert_int_equal(access(lab, F_OK), -1);
 }
@@ -170,6 +173,69 @@ static void bad_input_is_refused_in_one_line(void **state)
                     "needs a node and a command");
 }
 
+static void write_data(char data[96])
+{
+    snprintf(data, 96, "%s/data", dir);
+    assert_int_equal(mkdir(data, 0755), 0);
+    assert_int_equal(nn_synthetic_write(data, 500, 100, 7, NULL), EDGEPS_OK);
+    FILE *file = fopen(network, "we");
+    assert_non_null(file);
+    fputs("{\"edgeps\": \"network/1\", \"nodes\": [\n", file);
+    for (int i = 0; i < 3; i++)
+        fprintf(file,
+                "%s{\"name\": \"%c\", \"up\": \"%d Mbit/s\", \"down\": \"100 Mbit/s\","
+                " \"compute\": \"20000 samples/s\", \"free\": \"16 MiB\"}",
+                i ? ",\n" : "", 'a' + i, i == 1 ? 200 : 50);
+    fputs("],\n\"scenario\": [{\"epoch\": 2, \"node\": \"b\", \"up\": \"60 Mbit/s\"}]}\n", file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* What a run in a lab leaves: the measurements, and nothing of the lab. */
+static void expect_run(const char *text, const char *out)
+{
+    char path[160];
+    expect(text, "up is 60.0 Mbit/s");
+    expect(text, "2 of 2 in");
+    snprintf(path, sizeof path, "%s/lab-check.json", out);
+    assert_int_equal(access(path, F_OK), 0);
+    snprintf(path, sizeof path, "%s/lab", out);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void a_run_trains_in_a_lab_of_its_own(void **state)
+{
+    (void)state;
+    command c;
+    char data[96], out[96];
+    snprintf(out, sizeof out, "%s/run", dir);
+    write_data(data);
+    command_run(&c,
+                (const char *const[]){"run", network, "--lab", "netns", "--model", "mlp", "--data",
+                                      data, "--out", out, "--epochs", "2", "--batch", "25", NULL});
+    go_on(c.text, c.status);
+    expect_run(c.text, out);
+    assert_int_equal(kill(-c.pid, 0), -1); /* no process is left */
+    command_refuses((const char *const[]){"run", network, "--lab", "netns", "--rates", "off",
+                                          "--data", data, "--out", out, NULL},
+                    2, "--lab: its links have rates");
+}
+
+static void a_run_in_a_lab_needs_no_root(void **state)
+{
+    (void)state;
+    char text[4096], data[96], out[96], arguments[512];
+    if (geteuid() != 0)
+        skip(); /* the test above is without root already */
+    snprintf(out, sizeof out, "%s/run", dir);
+    write_data(data);
+    assert_int_equal(chown(dir, NOBODY, NOBODY), 0);
+    snprintf(arguments, sizeof arguments,
+             "run %s --lab netns --model mlp --data %s --out %s --epochs 2 --batch 25", network,
+             data, out);
+    go_on(text, as_nobody("", arguments, text));
+    expect_run(text, out);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -177,6 +243,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         UNIT(a_lab_is_made_looked_at_used_and_unmade),
         UNIT(without_root_it_is_the_same),
+        UNIT(a_run_trains_in_a_lab_of_its_own),
+        UNIT(a_run_in_a_lab_needs_no_root),
         UNIT(a_host_that_forbids_it_is_told_what_to_enable),
         UNIT(bad_input_is_refused_in_one_line),
     };

@@ -1,0 +1,102 @@
+#include "cli/emulate.h"
+
+#include "base/mem.h"
+#include "cli/topo.h"
+#include "lab/check.h"
+
+#include <stdio.h>
+
+struct emulation {
+    char dir[4096];
+    lab *lab;
+    size_t count;
+    char (*addresses)[LAB_ADDRESS_BYTES];
+    const char **address_of;
+    int *namespaces;
+    char hub[LAB_ADDRESS_BYTES];
+};
+
+static edgeps_err list_nodes(emulation *e, edgeps_diag *diag)
+{
+    e->addresses = mem_alloc(e->count, sizeof *e->addresses);
+    e->address_of = mem_alloc(e->count, sizeof *e->address_of);
+    e->namespaces = mem_alloc(e->count, sizeof *e->namespaces);
+    if (!e->addresses || !e->address_of || !e->namespaces)
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for %zu nodes", e->count);
+    for (size_t i = 0; i < e->count; i++) {
+        lab_address(i, e->addresses[i]);
+        e->address_of[i] = e->addresses[i];
+        e->namespaces[i] = lab_namespace(e->lab, i);
+    }
+    lab_control_address(LAB_HUB, e->hub);
+    return EDGEPS_OK;
+}
+
+static edgeps_err measure(const emulation *e, const char *out_dir, bool force, edgeps_diag *diag)
+{
+    char path[4096], *text = NULL;
+    lab_check check;
+    edgeps_err err = lab_check_run(e->lab, diag, &check);
+    if (err)
+        return err;
+    if (lab_check_json(&check, &text))
+        err = diag_fail(diag, EDGEPS_NOMEM, "no memory for what was measured");
+    snprintf(path, sizeof path, "%s/lab-check.json", out_dir);
+    if (!err)
+        err = topo_write(text, path, diag);
+    if (!err && !force)
+        err = lab_check_verdict(&check, diag);
+    mem_free(text);
+    lab_check_free(&check);
+    return err;
+}
+
+edgeps_err emulation_begin(const network *net, const char *out_dir, bool force, edgeps_diag *diag,
+                           emulation **out)
+{
+    emulation *e = mem_alloc(1, sizeof *e);
+    if (!e)
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for a lab");
+    e->count = net->count;
+    snprintf(e->dir, sizeof e->dir, "%s/lab", out_dir);
+    edgeps_err err = lab_up(net, e->dir, true, diag);
+    if (!err)
+        err = lab_open(e->dir, diag, &e->lab);
+    if (!err)
+        err = list_nodes(e, diag);
+    if (!err)
+        err = measure(e, out_dir, force, diag);
+    if (!err)
+        err = lab_enter(e->lab, LAB_HUB, diag);
+    if (err)
+        emulation_end(e);
+    else
+        *out = e;
+    return err;
+}
+
+void emulation_place(const emulation *e, launch *l) { launch_into(l, e->namespaces); }
+
+void emulation_describe(const emulation *e, host_options *options)
+{
+    options->address = e->hub;
+    options->node_addresses = e->address_of;
+}
+
+edgeps_err emulation_change(emulation *e, const network_event *event, edgeps_diag *diag)
+{
+    return lab_change(e->lab, event, diag);
+}
+
+void emulation_end(emulation *e)
+{
+    if (!e)
+        return;
+    if (e->lab)
+        lab_down(e->dir, NULL);
+    lab_close(e->lab);
+    mem_free(e->addresses);
+    mem_free(e->address_of);
+    mem_free(e->namespaces);
+    mem_free(e);
+}
