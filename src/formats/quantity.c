@@ -11,6 +11,8 @@
 #define LEAST 1e-18
 #define MOST 1e18
 
+#define ROUNDS_TO_ONE 0.9995 /* to three digits */
+
 typedef struct unit {
     const char *name;
     double value;
@@ -128,10 +130,11 @@ void quantity_text(quantity_kind kind, double value, char text[QUANTITY_TEXT_BYT
     leave_c_locale(c, before);
 }
 
-/* The largest unit in which the value is 1 or more; `units` from small to large, NULL-ended. */
+/* The largest unit in which the value, rounded, is 1 or more; `units` from small to large,
+ * NULL-ended. */
 static void print_short(double value, const unit *units, char text[QUANTITY_TEXT_BYTES])
 {
-    while (units[1].name && value >= units[1].value)
+    while (units[1].name && value >= ROUNDS_TO_ONE * units[1].value)
         units++;
     double amount = value / units->value;
     snprintf(text, QUANTITY_TEXT_BYTES, amount < 1000 ? "%.3g %s" : "%.0f %s", amount, units->name);

@@ -170,6 +170,7 @@ static void a_short_text_has_few_digits_and_the_largest_unit(void **state)
         {QUANTITY_RATE, 125e9, "1000 Gbit/s"},    {QUANTITY_SIZE, 1023, "1023 B"},
         {QUANTITY_SIZE, 1024, "1 KiB"},           {QUANTITY_SIZE, 1.5 * 0x1p40, "1.5 TiB"},
         {QUANTITY_TIME, 0.0123, "12.3 ms"},       {QUANTITY_TIME, 3600, "3600 s"},
+        {QUANTITY_RATE, 124.99e6, "1 Gbit/s"},    {QUANTITY_RATE, 124.9e6, "999 Mbit/s"},
         {QUANTITY_TIME, 2e-7, "0.2 us"},          {QUANTITY_SPEED, 123456, "123456 samples/s"},
     };
     char text[QUANTITY_TEXT_BYTES];

@@ -63,6 +63,7 @@ static void measures_every_link_both_ways_and_every_capped_pair(void **state)
     assert_int_equal(lab_check_json(&check, &text), EDGEPS_OK);
     json_t *o = json_loads(text, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(o, "congestion_control")), "reno");
+    assert_string_equal(json_string_value(json_object_get(o, "latencies_by")), "nothing");
     assert_true(json_is_true(json_object_get(o, "within_tolerance")));
     assert_int_equal(json_array_size(json_object_get(o, "links")), 7);
     json_decref(o);

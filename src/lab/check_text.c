@@ -15,6 +15,11 @@ static const char *name(const lab_check *c, size_t node)
     return lab_network(c->lab)->nodes[node].name;
 }
 
+static const char *latencies_by(const lab_check *c)
+{
+    return lab_is_relayed(c->lab) ? "relay" : "nothing";
+}
+
 static const char *kind(const check_link *l)
 {
     return l->to == LAB_HUB ? "up" : l->from == LAB_HUB ? "down" : "pair";
@@ -79,7 +84,8 @@ void lab_check_print(const lab_check *c, FILE *file)
     const check_path *far = worst_path(c);
     bool all = c->link_count <= TABLE_MOST;
     size_t paths_off = 0;
-    fprintf(file, "%s; qdisc htb, congestion control " LAB_CONGESTION "\n", c->kernel);
+    fprintf(file, "%s; qdisc htb, congestion control " LAB_CONGESTION ", latencies by %s\n",
+            c->kernel, latencies_by(c));
     fprintf(file, "  %14s %14s %10s  %s\n", "asked", "measured", "off", "link");
     for (size_t k = 0; k < c->link_count; k++)
         if (all || check_link_is_off(&c->links[k]))
@@ -130,6 +136,7 @@ edgeps_err lab_check_json(const lab_check *c, char **text)
     json_object_set_new(o, "kernel", json_string(c->kernel));
     json_object_set_new(o, "qdisc", json_string("htb"));
     json_object_set_new(o, "congestion_control", json_string(LAB_CONGESTION));
+    json_object_set_new(o, "latencies_by", json_string(latencies_by(c)));
     json_object_set_new(o, "within_tolerance", json_boolean(!lab_check_verdict(c, NULL)));
     json_object_set_new(o, "links_of", json_integer((json_int_t)c->links_of));
     json_object_set_new(o, "links", links);

@@ -1,11 +1,13 @@
 #include "lab/keeper_int.h"
 
 #include "lab/lab.h"
+#include "lab/relay_int.h"
 #include "lab/shape_int.h"
 #include "lab/tool_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -183,28 +185,54 @@ static edgeps_err no_batch(edgeps_diag *diag)
     return diag_fail(diag, EDGEPS_IO, "no file for commands: %s", strerror(errno));
 }
 
-/* The bridges with their addresses, and per node the two cables' ends on this side. */
-static edgeps_err lay_cables(const network *net, edgeps_diag *diag)
+/* What flows fill before they notice that a link is full: a class' share and what is on its way
+ * there and back. */
+static long long queue_frames(const network *net, size_t node, double bytes_per_s)
+{
+    double longest_s = 0;
+    for (size_t i = 0; i < net->count; i++) {
+        longest_s = fmax(longest_s, network_latency_s(net, i, node));
+        longest_s = fmax(longest_s, network_latency_s(net, node, i));
+    }
+    double frames = SHAPE_QUEUE_FRAMES + bytes_per_s * 2 * longest_s / SHAPE_FRAME_BYTES;
+    return (long long)fmin(frames, SHAPE_QUEUE_MOST_FRAMES);
+}
+
+/* What joins the nodes in the hub: the bridge of control, and for the shaped links a bridge, or a
+ * cable of the hub's own where a relay carries frames between cables. */
+static void lay_trunk(bool relayed, FILE *batch)
 {
     char shaped[LAB_ADDRESS_BYTES], control[LAB_ADDRESS_BYTES];
+    lab_address(LAB_HUB, shaped);
+    lab_control_address(LAB_HUB, control);
+    fprintf(batch, "link set dev lo up\nlink add name control type bridge\n");
+    if (relayed)
+        fprintf(batch, "link add name data type veth peer name dh\nlink set dev dh up\n");
+    else
+        fprintf(batch, "link add name data type bridge\n");
+    fprintf(batch,
+            "addr add %s/16 dev data\naddr add %s/16 dev control\nlink set dev data up\n"
+            "link set dev control up\n",
+            shaped, control);
+}
+
+/* The trunk, and per node the two cables' ends on this side. */
+static edgeps_err lay_cables(const network *net, bool relayed, edgeps_diag *diag)
+{
     FILE *batch = tool_batch();
     if (!batch)
         return no_batch(diag);
-    lab_address(LAB_HUB, shaped);
-    lab_control_address(LAB_HUB, control);
-    fprintf(batch,
-            "link set dev lo up\nlink add name data type bridge\nlink add name control type "
-            "bridge\naddr add %s/16 dev data\naddr add %s/16 dev control\nlink set dev data up\n"
-            "link set dev control up\n",
-            shaped, control);
+    lay_trunk(relayed, batch);
     for (size_t i = 0; i < net->count; i++) {
-        int64_t lump = shape_lump_bytes(net->nodes[i].down_bytes_per_s);
-        fprintf(
-            batch,
-            "link add name d%zu txqueuelen %d type veth peer name data txqueuelen %d netns n%zu\n",
-            i, SHAPE_QUEUE_FRAMES, SHAPE_QUEUE_FRAMES, i);
+        const network_node *node = &net->nodes[i];
+        fprintf(batch,
+                "link add name d%zu txqueuelen %lld type veth peer name data txqueuelen %lld netns "
+                "n%zu\n",
+                i, queue_frames(net, i, node->down_bytes_per_s),
+                queue_frames(net, i, node->up_bytes_per_s), i);
         fprintf(batch, "link add name c%zu type veth peer name control netns n%zu\n", i, i);
-        fprintf(batch, "link set dev d%zu gso_max_size %lld master data up\n", i, (long long)lump);
+        fprintf(batch, "link set dev d%zu gso_max_size %lld %s up\n", i,
+                (long long)shape_lump_bytes(node->down_bytes_per_s), relayed ? "" : "master data");
         fprintf(batch, "link set dev c%zu master control up\n", i);
     }
     return finish("ip", batch, diag);
@@ -245,13 +273,15 @@ static edgeps_err shape_hub(const network *net, edgeps_diag *diag)
     return finish("tc", batch, diag);
 }
 
-static edgeps_err build(const network *net, edgeps_diag *diag)
+/* *carrier carries frames where nodes are apart; otherwise there is none. */
+static edgeps_err build(const network *net, edgeps_diag *diag, relay **carrier)
 {
+    bool relayed = relay_is_needed(net);
     edgeps_err err = make_room(diag);
     if (!err)
         err = make_namespaces(net, diag);
     if (!err)
-        err = lay_cables(net, diag);
+        err = lay_cables(net, relayed, diag);
     for (size_t i = 0; !err && i < net->count; i++) {
         err = enter(i, diag);
         if (!err)
@@ -261,7 +291,9 @@ static edgeps_err build(const network *net, edgeps_diag *diag)
     }
     if (!err)
         err = enter(LAB_HUB, diag);
-    return err ? err : shape_hub(net, diag);
+    if (!err)
+        err = shape_hub(net, diag);
+    return err || !relayed ? err : relay_make(net, diag, carrier);
 }
 
 /* Maps the one user to root of the fresh user namespace. */
@@ -282,10 +314,11 @@ static _Noreturn void keep(const network *net, int ready, bool tied)
 {
     word w = {.err = EDGEPS_OK};
     edgeps_diag diag = {.text = ""};
+    relay *carrier = NULL;
     bool built = false;
     char go;
     if (recv(ready, &go, 1, 0) == 1) {
-        w.err = build(net, &diag);
+        w.err = build(net, &diag, &carrier);
         built = !w.err;
         snprintf(w.text, sizeof w.text, "%s", diag.text);
         if (built && !tied)
@@ -296,6 +329,8 @@ static _Noreturn void keep(const network *net, int ready, bool tied)
         _exit(1);
     close(ready);
     signal(SIGCHLD, SIG_IGN);
+    if (carrier)
+        relay_run(carrier);
     for (;;)
         pause();
 }

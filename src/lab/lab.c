@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "formats/network_json.h"
 #include "lab/keeper_int.h"
+#include "lab/relay_int.h"
 #include "lab/shape_int.h"
 #include "lab/tool_int.h"
 
@@ -20,6 +21,7 @@
 struct lab {
     keeper keeper;
     network *net;
+    bool relayed;
     int *namespaces; /* of each node, and behind them the hub's */
 };
 
@@ -198,6 +200,7 @@ edgeps_err lab_open(const char *dir, edgeps_diag *diag, lab **out)
     join(path, dir, "network.json");
     edgeps_err err = network_json_load(path, diag, &l->net);
     if (!err) {
+        l->relayed = relay_is_needed(l->net);
         l->namespaces = mem_alloc(l->net->count + 1, sizeof *l->namespaces);
         for (size_t i = 0; l->namespaces && i <= l->net->count; i++)
             l->namespaces[i] = -1;
@@ -233,6 +236,8 @@ const network *lab_network(const lab *l) { return l->net; }
 pid_t lab_keeper(const lab *l) { return l->keeper.pid; }
 
 bool lab_has_root(const lab *l) { return l->keeper.root; }
+
+bool lab_is_relayed(const lab *l) { return l->relayed; }
 
 int lab_namespace(const lab *l, size_t node)
 {

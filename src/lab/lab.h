@@ -7,7 +7,9 @@
  * ends, the kernel ends all processes of the lab and takes the namespaces, mounts and interfaces
  * away. Without root all of this lives in a user namespace of its own.
  *
- * A second cable per node leads to a bridge that is not shaped, for control.
+ * Where the file has latencies, the keeper itself stands in place of the bridge and carries each
+ * frame after the time of its pair. A second cable per node leads to a bridge that is not shaped,
+ * for control.
  *
  * The folder of a lab says who its keeper is, and holds its network.
  */
@@ -49,7 +51,8 @@ void lab_close(lab *l);
 
 const network *lab_network(const lab *l);
 pid_t lab_keeper(const lab *l);
-bool lab_has_root(const lab *l); /* false: it lives in a user namespace */
+bool lab_has_root(const lab *l);   /* false: it lives in a user namespace */
+bool lab_is_relayed(const lab *l); /* the keeper carries frames, after the latencies of the file */
 
 /* The network namespace of a node or of the hub, owned by the lab; for setns. */
 int lab_namespace(const lab *l, size_t node);

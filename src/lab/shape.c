@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define FRAME_BYTES 1514
+#define FRAME_BYTES SHAPE_FRAME_BYTES
 #define PAYLOAD_BYTES 1448 /* a full segment's, with IPv4, TCP and its time stamps around it */
 #define BURST_S (1.0 / 250)
 #define MOST_BURST_BYTES 1e9

@@ -16,7 +16,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define SHAPE_QUEUE_FRAMES 70 /* of each class */
+#define SHAPE_FRAME_BYTES 1514
+#define SHAPE_QUEUE_FRAMES 70 /* of each class, beside what is on its way */
+#define SHAPE_QUEUE_MOST_FRAMES 20000
 
 /* One direction of one node's link. */
 typedef struct shape_end {

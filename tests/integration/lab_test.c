@@ -183,7 +183,8 @@ static void write_data(char data[96])
     fputs("{\"edgeps\": \"network/1\", \"nodes\": [\n", file);
     for (int i = 0; i < 3; i++)
         fprintf(file,
-                "%s{\"name\": \"%c\", \"up\": \"%d Mbit/s\", \"down\": \"100 Mbit/s\","
+                "%s{\"name\": \"%c\", \"up\": \"%d Mbit/s\", \"down\": \"100 Mbit/s\", "
+                "\"latency\": \"1 ms\","
                 " \"compute\": \"20000 samples/s\", \"free\": \"16 MiB\"}",
                 i ? ",\n" : "", 'a' + i, i == 1 ? 200 : 50);
     fputs("],\n\"scenario\": [{\"epoch\": 2, \"node\": \"b\", \"up\": \"60 Mbit/s\"}]}\n", file);
