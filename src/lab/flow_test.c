@@ -97,6 +97,8 @@ static void rates_change_while_the_lab_runs(void **state)
     assert_true(passes(l, 0, 1) && passes(l, 0, 2));
     change(l, NETWORK_UP, 40 * MBIT);
     expect_rate(l, 1, 2, 40 * MBIT);
+    lab_close(l);
+    assert_int_equal(lab_open(dir, NULL, &l), EDGEPS_OK); /* who opens it later sees the same */
     assert_true(lab_network(l)->nodes[1].up_bytes_per_s == 40 * MBIT);
     lab_close(l);
     assert_int_equal(lab_down(dir, NULL), EDGEPS_OK);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 struct lab {
+    char *dir;
     keeper keeper;
     network *net;
     bool relayed;
@@ -197,8 +198,10 @@ edgeps_err lab_open(const char *dir, edgeps_diag *diag, lab **out)
     if (!l)
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for a lab");
     l->keeper = k;
+    l->dir = mem_copy_text(dir);
     join(path, dir, "network.json");
-    edgeps_err err = network_json_load(path, diag, &l->net);
+    edgeps_err err = l->dir ? network_json_load(path, diag, &l->net)
+                            : diag_fail(diag, EDGEPS_NOMEM, "no memory for a lab");
     if (!err) {
         l->relayed = relay_is_needed(l->net);
         l->namespaces = mem_alloc(l->net->count + 1, sizeof *l->namespaces);
@@ -228,6 +231,7 @@ void lab_close(lab *l)
             close(l->namespaces[i]);
     mem_free(l->namespaces);
     network_free(l->net);
+    mem_free(l->dir);
     mem_free(l);
 }
 
@@ -289,6 +293,8 @@ edgeps_err lab_change(lab *l, const network_event *event, edgeps_diag *diag)
     int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     edgeps_err err = reshape(l, net, event, diag);
     lab_go_home(l, home);
+    if (!err)
+        err = write_network(l->dir, net, diag);
     if (err) {
         network_free(net);
         return err;

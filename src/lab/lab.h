@@ -69,9 +69,9 @@ void lab_go_home(const lab *l, int home);
  * with NULL. */
 edgeps_err lab_exec(const lab *l, size_t node, char *const *argv, edgeps_diag *diag, int *status);
 
-/* Changes a node's rate up or down at once, for flows on their way too; the lab's network from now
- * on has it. Other changes are not those of links. The thread comes back to the network that it is
- * in, or to the hub's. */
+/* Changes a node's rate up or down at once, for flows on their way too; its network and the
+ * folder's have it from now on. Other changes are not those of links. The thread comes back to the
+ * network that it is in, or to the hub's. */
 edgeps_err lab_change(lab *l, const network_event *event, edgeps_diag *diag);
 
 /* Where a node, or LAB_HUB, is reached: through its shaped link, and for control. */

@@ -6,7 +6,7 @@
 
 #define FRAME_BYTES SHAPE_FRAME_BYTES
 #define PAYLOAD_BYTES 1448 /* a full segment's, with IPv4, TCP and its time stamps around it */
-#define BURST_S (1.0 / 250)
+#define BURST_S 1e-3       /* what an idle link saves up is a gift to each transfer */
 #define MOST_BURST_BYTES 1e9
 #define MOST_LUMP_BYTES 65536
 #define LUMP_S 0.5e-3

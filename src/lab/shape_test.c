@@ -46,7 +46,7 @@ static void the_wire_is_given_what_the_payload_needs(void **state)
     char *up = text_of(NULL, net, &(shape_end){"data", 1, true});
     char *down = text_of(NULL, net, &(shape_end){"d1", 1, false});
     expect(up, "class replace dev data parent 1: classid 1:1 htb rate 15140000bit ceil "
-               "15140000bit burst 7570 cburst 7570 ");
+               "15140000bit burst 3028 cburst 3028 ");
     expect(up, "parent 1:1 classid 1:10 htb rate 8bit ceil 15140000bit ");
     expect(up, "match ip dst 10.77.0.3/32 flowid 1:12\n");
     expect_not(up, "10.77.0.2/32"); /* not to itself */
