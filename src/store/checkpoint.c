@@ -86,10 +86,11 @@ edgeps_err checkpoint_prune(const char *dir, int keep, edgeps_diag *diag)
     size_t count = 0;
     char path[FOLDER_PATH_BYTES];
     edgeps_err err = folder_list(dir, diag, &entries, &count);
-    for (size_t i = (size_t)keep; !err && i < count; i++) {
-        err = folder_path(dir, entries[i].generation, entries[i].round, diag, path);
-        if (!err && unlink(path) != 0 && errno != ENOENT)
-            err = disk_failure(diag, path, errno);
+    /* The oldest first: whenever a crash ends this, the newest is among those that are left. */
+    for (size_t i = count; !err && i > (size_t)keep; i--) {
+        err = folder_path(dir, entries[i - 1].generation, entries[i - 1].round, diag, path);
+        if (!err)
+            err = disk_remove(path, diag);
     }
     mem_free(entries);
     return err;

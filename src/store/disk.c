@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +27,18 @@ static int must_fail(void)
     long from = atomic_load(&fail_from);
     if (from == 0 || n < from)
         return 0;
+    if (atomic_load(&fail_errno) == DISK_KILL)
+        raise(SIGKILL);
     errno = atomic_load(&fail_errno);
     return 1;
+}
+
+static ssize_t write_some(int fd, const uint8_t *bytes, size_t count)
+{
+    long from = atomic_load(&fail_from);
+    if (from > 0 && atomic_load(&steps) + 1 >= from && write(fd, bytes, count / 2) < 0)
+        return -1;
+    return must_fail() ? -1 : write(fd, bytes, count);
 }
 
 edgeps_err disk_failure(edgeps_diag *diag, const char *path, int error)
@@ -50,7 +61,7 @@ edgeps_err disk_write(int fd, const void *bytes, size_t count, const char *path,
 {
     const uint8_t *at = bytes;
     while (count > 0) {
-        ssize_t n = must_fail() ? -1 : write(fd, at, count);
+        ssize_t n = write_some(fd, at, count);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -83,6 +94,13 @@ edgeps_err disk_sync_folder(const char *path, edgeps_diag *diag)
     edgeps_err err = disk_sync(fd, path, diag);
     close(fd);
     return err;
+}
+
+edgeps_err disk_remove(const char *path, edgeps_diag *diag)
+{
+    if ((must_fail() || unlink(path) != 0) && errno != ENOENT)
+        return disk_failure(diag, path, errno);
+    return EDGEPS_OK;
 }
 
 edgeps_err disk_map(const char *path, edgeps_diag *diag, const uint8_t **bytes, size_t *count)
