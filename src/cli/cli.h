@@ -11,5 +11,6 @@ int cli_topo(int argc, char **argv);
 int cli_lab(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_agent(int argc, char **argv);
+int cli_cert(int argc, char **argv);
 
 #endif

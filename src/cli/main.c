@@ -15,6 +15,7 @@ static const struct {
     {"topo", cli_topo, "generate, import, check, draw and convert networks"},
     {"lab", cli_lab, "make the network of a file on this machine"},
     {"bench", cli_bench, "measure the planner"},
+    {"cert", cli_cert, "make the certificates of a job's members"},
     {"agent", cli_agent, "host the roles of one node (started by run)"},
 };
 
