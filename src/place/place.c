@@ -13,7 +13,7 @@
 #define EXEC "exec:" /* and a command, in place of a name */
 
 #define BOUND_US 0.12       /* about what the bound of a plan takes per node */
-#define RUNNER_UP_US 300000 /* about the time for comparing global servers, by a count */
+#define RUNNER_UP_US 100000 /* about the time for comparing global servers, by a count */
 
 const place_algorithm place_algorithms[] = {
     {"approx", "threshold search with a covering LP for every global server; proves a bound",

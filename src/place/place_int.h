@@ -156,6 +156,13 @@ typedef enum place_turns {
     PLACE_TURNS
 } place_turns;
 
+/* A worker's way through a server when there is one chunk, without what is between that and the
+ * global one; INFINITY without path. */
+typedef struct place_way {
+    double in_s;  /* from the start of the round to the server's sum */
+    double out_s; /* from the server back to the worker */
+} place_way;
+
 typedef struct place_rank {
     double value;
     uint32_t server;
@@ -170,6 +177,8 @@ typedef struct place_times {
     double *compute_s;                      /* of the workers, ascending */
     place_crowd *crowds;                    /* per server, of 1 .. most_crowd workers */
     size_t most_crowd;
+    place_way *ways;  /* [server * workers + worker's number]; NULL: with several chunks, or where
+                         they would take too much memory */
     double *start_s;  /* per server: its first chunk cannot be complete earlier */
     double *lat_in_s; /* per server: least latency from and to a worker of another node */
     double *lat_out_s;
@@ -188,6 +197,15 @@ static inline double place_pace_s(const place_times *t, size_t from, size_t to)
     const place_pace *a = &t->pace[from], *b = &t->pace[to];
     double slower_s = larger_of(a->up_s, b->down_s);
     return from == to ? 0 : larger_of(slower_s, t->cap_s[a->site * t->gr->p->site_count + b->site]);
+}
+
+/* One way; 0 on one node. */
+static inline double place_latency_s(const place_times *t, size_t from, size_t to)
+{
+    const place_pace *a = &t->pace[from], *b = &t->pace[to];
+    return from == to ? 0
+                      : a->access_s + b->access_s +
+                            t->gr->p->latency_s[a->site * t->gr->p->site_count + b->site];
 }
 
 /* O(count^2). */

@@ -10,6 +10,7 @@
 
 #define MOST_HARD 16  /* workers that quick bounds look at */
 #define MOST_CROWD 64 /* workers at a server up to whom all starts count; the last alone above */
+#define MOST_WAYS 4000000 /* of a worker through a server that are kept */
 #define NOBODY UINT32_MAX
 
 static int by_value(const void *a, const void *b)
@@ -23,16 +24,14 @@ static int by_value(const void *a, const void *b)
  */
 static double near_chain_s(const place_times *t, size_t server, size_t worker)
 {
-    const problem *p = t->gr->p;
-    double out = problem_rate_bytes_per_s(p, worker, server);
-    double back = problem_rate_bytes_per_s(p, server, worker);
-    double sum = p->nodes[server].sum_bytes_per_s;
-    double first_s = t->first_wire / out, last_s = t->last_wire / back;
-    double push_s = t->all_wire / out + t->last_sum / sum + last_s;
-    double sum_s = first_s + t->all_sum / sum + last_s;
-    double pull_s = first_s + t->first_sum / sum + t->all_wire / back;
-    return p->nodes[worker].compute_s + problem_latency_s(p, worker, server) +
-           problem_latency_s(p, server, worker) + fmax(push_s, fmax(sum_s, pull_s));
+    double out_s = place_pace_s(t, worker, server), back_s = place_pace_s(t, server, worker);
+    double sum_s = t->pace[server].sum_s;
+    double first_s = t->first_wire * out_s, last_s = t->last_wire * back_s;
+    double pushes_s = t->all_wire * out_s + t->last_sum * sum_s + last_s;
+    double sums_s = first_s + t->all_sum * sum_s + last_s;
+    double pulls_s = first_s + t->first_sum * sum_s + t->all_wire * back_s;
+    return t->pace[worker].compute_s + place_latency_s(t, worker, server) +
+           place_latency_s(t, server, worker) + larger_of(pushes_s, larger_of(sums_s, pulls_s));
 }
 
 double place_quick_bound_s(const place_times *t, size_t global, double *tail_s)
@@ -63,36 +62,39 @@ enum { HARD_ROUND, HARD_FIRST_IN, HARD_ALL_IN, HARD_OUT, HARD_WAYS };
 
 static void near_needs(const place_times *t, size_t server, size_t worker, double need[HARD_WAYS])
 {
-    const problem *p = t->gr->p;
-    double out = problem_rate_bytes_per_s(p, worker, server);
-    double start_s = p->nodes[worker].compute_s + problem_latency_s(p, worker, server);
+    double out_s = place_pace_s(t, worker, server);
+    double start_s = t->pace[worker].compute_s + place_latency_s(t, worker, server);
     need[HARD_ROUND] = near_chain_s(t, server, worker);
-    need[HARD_FIRST_IN] = start_s + t->first_wire / out;
-    need[HARD_ALL_IN] = start_s + t->all_wire / out;
-    need[HARD_OUT] = problem_latency_s(p, server, worker) +
-                     t->all_wire / problem_rate_bytes_per_s(p, server, worker);
+    need[HARD_FIRST_IN] = start_s + t->first_wire * out_s;
+    need[HARD_ALL_IN] = start_s + t->all_wire * out_s;
+    need[HARD_OUT] =
+        place_latency_s(t, server, worker) + t->all_wire * place_pace_s(t, server, worker);
 }
 
 /* Also lowers `least`, HARD_WAYS per worker's node, to the needs here. */
 static void fill_server(place_times *t, size_t server, double *least)
 {
     const place_ground *gr = t->gr;
-    const problem *p = gr->p;
-    double sum_s = t->first_sum / p->nodes[server].sum_bytes_per_s;
+    double sum_s = t->first_sum * t->pace[server].sum_s;
+    place_way *ways = t->ways ? t->ways + server * gr->worker_count : NULL;
     t->start_s[server] = t->lat_in_s[server] = t->lat_out_s[server] = INFINITY;
     for (size_t w = 0; w < gr->worker_count; w++) {
         size_t i = gr->workers[w];
-        double need[HARD_WAYS];
+        double need[HARD_WAYS], *least_here = least + HARD_WAYS * i;
+        if (ways)
+            ways[w] = (place_way){INFINITY, INFINITY};
         if (!place_path(gr, server, i))
             continue;
         near_needs(t, server, i, need);
-        t->start_s[server] = fmin(t->start_s[server], need[HARD_FIRST_IN] + sum_s);
+        if (ways)
+            ways[w] = (place_way){need[HARD_ALL_IN] + sum_s, need[HARD_OUT]};
+        t->start_s[server] = smaller_of(t->start_s[server], need[HARD_FIRST_IN] + sum_s);
         for (size_t way = 0; gr->room[server] > 0 && way < HARD_WAYS; way++)
-            least[HARD_WAYS * i + way] = fmin(least[HARD_WAYS * i + way], need[way]);
+            least_here[way] = smaller_of(least_here[way], need[way]);
         if (i == server)
             continue;
-        t->lat_in_s[server] = fmin(t->lat_in_s[server], problem_latency_s(p, i, server));
-        t->lat_out_s[server] = fmin(t->lat_out_s[server], problem_latency_s(p, server, i));
+        t->lat_in_s[server] = smaller_of(t->lat_in_s[server], place_latency_s(t, i, server));
+        t->lat_out_s[server] = smaller_of(t->lat_out_s[server], place_latency_s(t, server, i));
     }
 }
 
@@ -259,8 +261,12 @@ edgeps_err place_times_make(const place_ground *gr, place_times *out)
     t.lat_out_s = mem_alloc(gr->count, sizeof *t.lat_out_s);
     t.hard = mem_alloc(MOST_HARD, sizeof *t.hard);
     t.hard_s = mem_alloc(MOST_HARD * gr->count, sizeof *t.hard_s);
+    bool keep = t.first_wire == t.all_wire && gr->count * gr->worker_count <= MOST_WAYS;
+    if (keep)
+        t.ways = mem_alloc(gr->count * gr->worker_count, sizeof *t.ways);
     edgeps_err err = EDGEPS_NOMEM;
-    if (least && t.compute_s && t.start_s && t.lat_in_s && t.lat_out_s && t.hard && t.hard_s)
+    if ((!keep || t.ways) && least && t.compute_s && t.start_s && t.lat_in_s && t.lat_out_s &&
+        t.hard && t.hard_s)
         err = fill_paces(&t);
     if (!err)
         err = fill_all(&t, least);
@@ -284,6 +290,7 @@ void place_times_free(place_times *t)
     mem_free(t->start_s);
     mem_free(t->lat_in_s);
     mem_free(t->lat_out_s);
+    mem_free(t->ways);
     mem_free(t->hard);
     mem_free(t->hard_s);
     *t = (place_times){0};

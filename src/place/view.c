@@ -66,14 +66,6 @@ static inline double wait_s(const place_view *v, double spread_s, size_t server)
     return larger_of(0, spread_s + r->here_s - r->all_out_s);
 }
 
-static inline double latency_s(const place_times *t, size_t from, size_t to)
-{
-    const place_pace *a = &t->pace[from], *b = &t->pace[to];
-    return from == to ? 0
-                      : a->access_s + b->access_s +
-                            t->gr->p->latency_s[a->site * t->gr->p->site_count + b->site];
-}
-
 /* From the start of the round until the server has a worker's first chunk, and all but the last of
  * what it still has to add, complete. */
 typedef struct push {
@@ -83,7 +75,7 @@ typedef struct push {
 static inline push push_of(const place_times *t, size_t server, size_t worker)
 {
     double out_s = place_pace_s(t, worker, server), sum_s = t->pace[server].sum_s;
-    double start_s = t->pace[worker].compute_s + latency_s(t, worker, server);
+    double start_s = t->pace[worker].compute_s + place_latency_s(t, worker, server);
     double arrived_s = start_s + t->first_wire * out_s;
     /* All chunks pass the push, or the sum. */
     return (push){arrived_s + t->first_sum * sum_s,
@@ -103,7 +95,7 @@ static inline void add_way_back(const place_view *v, double spread_s, size_t ser
 {
     const place_times *t = v->t;
     const place_relay *r = &v->relay[server];
-    double back_s = place_pace_s(t, server, worker), end_s = latency_s(t, server, worker);
+    double back_s = place_pace_s(t, server, worker), end_s = place_latency_s(t, server, worker);
     double last_s = end_s + t->last_wire * back_s, pulls_s = end_s + t->all_wire * back_s;
     /* The global server's pulls to its own workers are among those that spread. */
     double wait = server == v->global ? 0 : wait_s(v, spread_s, server);
@@ -155,12 +147,37 @@ bool place_view_serves(const place_view *v, const place_limits *limits, size_t s
     return v->relay[server].local && serves(v, limits, server, worker);
 }
 
+/* As serves, where all ways are known. On the global server a worker may have to wait for others'
+ * pulls, which its way alone does not tell. */
+static size_t reach_by_ways(const place_view *v, const place_limits *limits, size_t server,
+                            const cover_list *of, size_t most, uint32_t *served)
+{
+    const place_times *t = v->t;
+    const place_relay *r = &v->relay[server];
+    const place_way *ways = t->ways + server * t->gr->worker_count;
+    double in_s = smaller_of(limits->first_in_s, limits->all_in_s) - r->all_in_s;
+    double out_s = smaller_of(limits->all_out_s, limits->last_out_s) - r->all_out_s -
+                   wait_s(v, limits->spread_s, server);
+    double both_s = limits->round_s - r->all_in_s - r->all_out_s;
+    size_t count = 0;
+    for (size_t o = 0; o < of->count && count < most; o++) {
+        const place_way *way = &ways[of->workers[o]];
+        served[count] = of->workers[o];
+        count += (way->in_s <= in_s) & (way->out_s <= out_s) & (way->in_s + way->out_s <= both_s);
+    }
+    return count;
+}
+
 size_t place_view_reach(const place_view *v, const place_limits *limits, size_t server,
                         const cover_list *of, size_t most, uint32_t *served)
 {
     const uint32_t *nodes = v->t->gr->workers;
     size_t count = 0;
-    for (size_t o = 0; v->relay[server].local && o < of->count && count < most; o++)
+    if (!v->relay[server].local)
+        return 0;
+    if (v->t->ways && server != v->global)
+        return reach_by_ways(v, limits, server, of, most, served);
+    for (size_t o = 0; o < of->count && count < most; o++)
         if (serves(v, limits, server, nodes[of->workers[o]]))
             served[count++] = of->workers[o];
     return count;
