@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COORDINATOR, NODE, HELP, OPTIONS };
+enum { COORDINATOR, NODE, CERTS, HELP, OPTIONS };
 
 static const options_row rows[OPTIONS] = {
     [COORDINATOR] = {"coordinator", "HOST:PORT", NULL, "where the coordinator listens", false},
     [NODE] = {"node", "NAME", NULL, "the node of the network that this agent is", false},
+    [CERTS] = {"certs", "FOLDER", NULL, "TLS with the node's certificate in it (edgeps cert)",
+               false},
     [HELP] = {"help", NULL, NULL, "this text", false},
 };
 
@@ -51,6 +53,7 @@ int cli_agent(int argc, char **argv)
     if (!err)
         err = split_address(value[COORDINATOR], host, sizeof host, &o.port, &diag);
     o.name = value[NODE];
+    o.certs = value[CERTS];
     /* Ctrl-C goes to the whole process group; when to end is the coordinator's decision. */
     signal(SIGINT, SIG_IGN);
     if (!err)

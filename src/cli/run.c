@@ -12,6 +12,7 @@
 #include "nn/dataset.h"
 #include "node/host.h"
 #include "plan/plan.h"
+#include "trust/session.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -44,6 +45,7 @@ enum {
     LAB,
     BACKEND,
     PORT,
+    CERTS,
     SILENT,
     RESUME,
     JSON,
@@ -76,6 +78,8 @@ static const options_row rows[OPTIONS] = {
     [LAB] = {"lab", "NAME", "off", "off, or netns: each node in a network of its own", true},
     [BACKEND] = {"backend", "NAME", "dnnl", "dnnl or ref", true},
     [PORT] = {"port", "N", "0", "of the coordinator; 0: any free one", false},
+    [CERTS] = {"certs", "FOLDER", NULL,
+               "TLS between all agents, with these certificates (edgeps cert)", true},
     [SILENT] = {"silent", "SECONDS", "3", "a node that is not heard for so long is gone", true},
     [RESUME] = {"resume", "DIR", NULL, "go on from the last checkpoint of an earlier run", false},
     [JSON] = {"json", NULL, NULL, "events as JSON lines on standard output", false},
@@ -232,7 +236,24 @@ static edgeps_err read_settings(run *r, edgeps_diag *diag)
     r->host.algorithm = r->value[ALGO];
     r->host.data_dir = r->value[DATA];
     r->host.out_dir = r->value[OUT];
+    r->host.certs = r->value[CERTS];
     r->host.resume = r->value[RESUME] != NULL;
+    return err;
+}
+
+/* An agent that cannot start for want of a certificate would be waited for in vain. */
+static edgeps_err check_certs(const run *r, edgeps_diag *diag)
+{
+    char who[TRUST_MAX_WHO + 1];
+    edgeps_err err = EDGEPS_OK;
+    for (size_t i = 0; r->value[CERTS] && !err && i < r->net->count; i++) {
+        trust *keys = NULL;
+        if (!trust_node(r->net->nodes[i].name, who))
+            return diag_fail(diag, EDGEPS_USAGE, "--certs: '%s' cannot be in a certificate",
+                             r->net->nodes[i].name);
+        err = trust_load(r->value[CERTS], who, diag, &keys);
+        trust_free(keys);
+    }
     return err;
 }
 
@@ -250,6 +271,8 @@ static edgeps_err make_launcher(run *r, edgeps_diag *diag)
         names[i] = r->net->nodes[i].name;
     edgeps_err err = launch_local(program, names, r->net->count, diag, &r->launch);
     mem_free(names);
+    if (!err)
+        launch_certs(r->launch, r->value[CERTS]);
     return err;
 }
 
@@ -330,6 +353,8 @@ static edgeps_err prepare(run *r, const char *path, edgeps_diag *diag)
             r->value[k] = rows[k].fallback;
     if (!err)
         err = read_settings(r, diag);
+    if (!err)
+        err = check_certs(r, diag);
     if (!err && !r->value[RESUME])
         err = rundir_make(r->value[OUT], r->net, r->value[FORCE] != NULL, diag);
     return err ? err : remember(r, diag);

@@ -14,6 +14,9 @@ typedef struct launch launch;
 edgeps_err launch_local(const char *program, const char *const *names, size_t count,
                         edgeps_diag *diag, launch **out);
 
+/* Each agent is told `--certs FOLDER`; the text is lent as long as agents are started. */
+void launch_certs(launch *l, const char *folder);
+
 /* Each agent starts in the network namespace with this descriptor, one per agent; they are lent as
  * long as agents are started. */
 void launch_into(launch *l, const int *namespaces);

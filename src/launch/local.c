@@ -27,6 +27,7 @@ struct launch {
     char *program;
     process *processes;
     size_t count;
+    const char *certs;     /* NULL: none */
     const int *namespaces; /* NULL: the launcher's own network */
 };
 
@@ -54,6 +55,8 @@ nomem:
     launch_free(l, 0);
     return diag_fail(diag, EDGEPS_NOMEM, "no memory to launch %zu agents", count);
 }
+
+void launch_certs(launch *l, const char *folder) { l->certs = folder; }
 
 void launch_into(launch *l, const int *namespaces) { l->namespaces = namespaces; }
 
@@ -83,8 +86,15 @@ static int hear_why(int why)
 static edgeps_err start(launch *l, size_t index, const char *coordinator, edgeps_diag *diag)
 {
     process *p = &l->processes[index];
-    char *argv[] = {l->program, "agent", "--coordinator", (char *)coordinator, "--node",
-                    p->name,    NULL};
+    char *argv[] = {l->program,
+                    "agent",
+                    "--coordinator",
+                    (char *)coordinator,
+                    "--node",
+                    p->name,
+                    l->certs ? "--certs" : NULL,
+                    (char *)l->certs,
+                    NULL};
     int ends[2], failed = 0;
     pid_t launcher = getpid();
     if (pipe2(ends, O_CLOEXEC))

@@ -10,6 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
+void conn_open(conn *c)
+{
+    c->connecting = false;
+    conn_poll_for(c, UV_READABLE);
+    if (!STAILQ_EMPTY(&c->out))
+        lane_join(&c->owner->up, &c->up);
+    if (c->handlers.opened)
+        c->handlers.opened(c->ctx, c, EDGEPS_OK);
+}
+
 static void finish_connect(conn *c)
 {
     int error = 0;
@@ -20,17 +30,21 @@ static void finish_connect(conn *c)
         conn_fail(c, EDGEPS_IO, "%s", address_errno_text(error));
         return;
     }
-    c->connecting = false;
-    conn_poll_for(c, UV_READABLE);
-    if (!STAILQ_EMPTY(&c->out))
-        lane_join(&c->owner->up, &c->up);
-    if (c->handlers.opened)
-        c->handlers.opened(c->ctx, c, EDGEPS_OK);
+    if (!c->session)
+        conn_open(c);
+    else if (greet_begin(c, false)) {
+        stranger_begin(c, NULL);
+        greet_on(c);
+    }
 }
 
 static void on_event(uv_poll_t *poll, int status, int events)
 {
     conn *c = poll->data;
+    if (c->greeting) {
+        greet_on(c);
+        return;
+    }
     if (c->connecting) {
         finish_connect(c);
         return;
@@ -98,6 +112,7 @@ void conn_fail(conn *c, edgeps_err err, const char *format, ...)
     va_end(args);
     c->closing = true;
     c->fate = err;
+    stranger_end(c);
     lane_leave(&c->owner->up, &c->up);
     lane_leave(&c->owner->down, &c->down);
     if (c->polled)
@@ -113,6 +128,8 @@ void conn_deliver_end(conn *c)
     TAILQ_REMOVE(&c->owner->closing, c, siblings);
     if (c->connecting && c->handlers.opened)
         c->handlers.opened(c->ctx, c, c->fate ? c->fate : EDGEPS_CANCELLED);
+    trust_session_free(c->session);
+    c->session = NULL;
     send_deliver(&c->out, c->fate ? c->fate : EDGEPS_CANCELLED);
     if (c->attached)
         c->handlers.closed(c->ctx, c, c->fate, c->fate_text);
@@ -159,6 +176,8 @@ edgeps_err loop_connect(loop *l, const char *host, int port, const loop_handlers
     if (err)
         return err;
     c->connecting = true;
+    if (l->keys && !c->closing && trust_session_make(l->keys, fd, false, &c->session))
+        conn_fail(c, EDGEPS_NOMEM, "no memory for TLS");
     conn_attach(c, handlers, ctx);
     if (wrong)
         conn_fail(c, wrong, "%s", diag.text);

@@ -32,6 +32,12 @@ static void take(loop_listener *from, int fd, address *peer)
         log_line(LOG_WARNING, "%s: a connection was dropped: out of memory", peer->text);
         return;
     }
+    stranger_begin(c, from);
+    if (from->owner->keys) {
+        if (greet_begin(c, true))
+            conn_poll_for(c, UV_READABLE);
+        return;
+    }
     from->acceptor.accepted(from->acceptor.ctx, c);
     if (!c->attached)
         conn_close(c);
@@ -113,6 +119,15 @@ void loop_listener_close(loop_listener *listener)
 {
     if (!listener)
         return;
+    for (conn *c = TAILQ_FIRST(&listener->owner->strangers), *next; c; c = next) {
+        next = TAILQ_NEXT(c, strangers);
+        if (c->door != listener)
+            continue;
+        if (c->greeting)
+            conn_fail(c, EDGEPS_CANCELLED, "the door closes");
+        else
+            stranger_end(c);
+    }
     TAILQ_REMOVE(&listener->owner->listeners, listener, siblings);
     uv_close((uv_handle_t *)&listener->poll, loop_free_handle);
     close(listener->fd); /* not before: uv_close takes it out of epoll */

@@ -53,6 +53,7 @@ edgeps_err loop_make(edgeps_diag *diag, loop **out)
     STAILQ_INIT(&l->finished);
     TAILQ_INIT(&l->conns);
     TAILQ_INIT(&l->closing);
+    TAILQ_INIT(&l->strangers);
     TAILQ_INIT(&l->listeners);
     l->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (pump_start(l) != EDGEPS_OK) {

@@ -4,7 +4,7 @@
  * causes them, except that loop_free delivers the last ones. A connection carries frames both ways:
  * a header of fixed size and a payload whose size the header tells (`loop_framing`; this room does
  * not know what else stands in a header). Payloads are borrowed for sending and received where the
- * user wants them, so bulk bytes are never copied here.
+ * user wants them, so bulk bytes are not copied here; a TLS session copies them once on each side.
  *
  * Links are emulated where asked: `loop_set_rates` gives this process one up and one down link that
  * all shaped connections share fairly (deficit round robin, Shreedhar and Varghese 1995), and each
@@ -15,6 +15,7 @@
 #define EDGEPS_LOOP_LOOP_H
 
 #include "base/err.h"
+#include "trust/session.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -96,6 +97,11 @@ edgeps_err loop_work(loop *l, void (*work)(void *ctx), void (*done)(void *ctx), 
 /* Calls `caught` on the loop's thread each time the signal arrives. */
 edgeps_err loop_on_signal(loop *l, int signo, void (*caught)(void *ctx, int signo), void *ctx);
 
+/* From now on every connection is a TLS session between members of a job; before the first one.
+ * An accepted one comes to its acceptor when the peer is known, and else to nobody: the refusal is
+ * logged. `keys` outlive the loop. */
+void loop_secure(loop *l, const trust *keys);
+
 /* Listens on this address only; port 0 takes any free one. EDGEPS_IO in one line when it cannot. */
 edgeps_err loop_listen(loop *l, const char *host, int port, const loop_acceptor *acceptor,
                        edgeps_diag *diag, loop_listener **out);
@@ -113,6 +119,13 @@ edgeps_err loop_connect(loop *l, const char *host, int port, const loop_handlers
 /* The rates of this process' link, shared by all shaped connections; INFINITY: no limit, 0: cut
  * off. Headers and payloads count. Takes effect at once, also for frames on their way. */
 void loop_set_rates(loop *l, double up_bytes_per_s, double down_bytes_per_s);
+
+/* Lets only this member ("coordinator", "node/NAME") answer on a connection of loop_connect; right
+ * after it. Without loop_secure it does nothing. */
+void conn_expect(conn *c, const char *who);
+
+/* Who the peer is by its certificate; NULL where the loop is not secured. */
+const char *conn_member(const conn *c);
 
 /* Gives an accepted connection its handlers; the structure is copied. */
 void conn_attach(conn *c, const loop_handlers *handlers, void *ctx);

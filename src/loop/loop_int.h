@@ -13,6 +13,7 @@
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <uv.h>
 
 typedef struct out_frame {
@@ -49,6 +50,11 @@ struct conn {
     bool polled;  /* `poll` is a handle of libuv's and must be closed as one */
     bool attached;
     bool connecting;
+    bool greeting;             /* the TLS session is not open yet */
+    trust_session *session;    /* NULL: plain */
+    loop_listener *door;       /* of an accepted one as long as it is a stranger */
+    int64_t stranger_until_ns; /* 0: no stranger */
+    TAILQ_ENTRY(conn) strangers;
     bool closing;
     bool stalled; /* the socket takes no more: waits for UV_WRITABLE */
     loop_handlers handlers;
@@ -88,7 +94,12 @@ struct loop {
     heap timers; /* ids are loop_timer pointers; cancelled ones stay until they are due */
     lane up;
     lane down;
-    struct out_queue finished; /* frames whose `sent` is due */
+    struct out_queue finished;  /* frames whose `sent` is due */
+    const trust *keys;          /* NULL: plain */
+    struct conn_list strangers; /* in the order of their coming */
+    size_t knocking;            /* accepted ones among them */
+    int64_t refusals_from_ns;   /* begin of the second in which refusals are counted */
+    long refusals;
     struct conn_list conns;
     struct conn_list closing;
     struct listener_list listeners;
@@ -113,8 +124,21 @@ edgeps_err conn_make(loop *l, int fd, const char *peer, conn **out); /* owns fd,
 void conn_poll_for(conn *c, int interest);
 void conn_fail(conn *c, edgeps_err err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+void conn_open(conn *c); /* frames may flow */
 void conn_deliver_end(conn *c);
 void conn_fit_buffers(conn *c);
+
+/* greet.c. Strangers: connections that have not yet shown what they are for. */
+void stranger_begin(conn *c, loop_listener *door);
+void stranger_end(conn *c);
+bool strangers_expire(loop *l, int64_t now_ns, int64_t *wake_ns); /* as timers_fire */
+bool greet_begin(conn *c, bool accepts); /* false: the connection has failed */
+void greet_on(conn *c);
+
+/* stream.c. Like readv and sendmsg, enciphered or not; `*more`: another call is worth while. */
+ssize_t stream_read(conn *c, struct iovec *pieces, int count, bool *more);
+ssize_t stream_write(conn *c, struct iovec *pieces, int count, bool *more);
+const char *stream_error(const conn *c, int error);
 
 /* send.c */
 int64_t send_wants(conn *c, int64_t now_ns, int64_t *wake_ns);

@@ -41,6 +41,7 @@ void pump_run(loop *l)
         wake_ns = LINK_NEVER;
         now_ns = clock_now_ns();
         again = timers_fire(l, now_ns, &wake_ns);
+        again |= strangers_expire(l, now_ns, &wake_ns);
         again |= lane_pass(&l->up, now_ns, &wake_ns);
         again |= lane_pass(&l->down, now_ns, &wake_ns);
         again |= deliver(l);

@@ -18,6 +18,7 @@ static void begin_payload(conn *c)
         conn_fail(c, err, "%s", diag.text[0] ? diag.text : err_text(err));
         return;
     }
+    stranger_end(c); /* a plain one has shown what it is for */
     in->in_payload = true;
     in->bytes = bytes;
     in->done_bytes = 0;
@@ -78,8 +79,8 @@ int64_t receive_wants(conn *c, int64_t now_ns, int64_t *wake_ns)
 }
 
 /* The places for the next bytes: the rest of the payload and the header after it, or the rest of
- * the header at hand; at most `limit` bytes. Returns how many they hold. */
-static size_t places(conn *c, size_t limit, struct iovec *pieces, int *count)
+ * the header at hand; at most `limit` bytes. */
+static void places(conn *c, size_t limit, struct iovec *pieces, int *count)
 {
     in_frame *in = &c->in;
     size_t header_bytes = c->handlers.framing.header_bytes, payload = 0;
@@ -96,27 +97,24 @@ static size_t places(conn *c, size_t limit, struct iovec *pieces, int *count)
         wanted = limit - payload;
     if (wanted > 0)
         pieces[(*count)++] = (struct iovec){header, wanted};
-    return payload + wanted;
 }
 
 lane_result receive_move(conn *c, int64_t limit, int64_t *moved)
 {
     struct iovec pieces[2];
     int count = 0;
-    size_t asked = places(c, (size_t)limit, pieces, &count);
-    ssize_t n;
-    do {
-        n = readv(c->fd, pieces, count);
-    } while (n < 0 && errno == EINTR);
+    bool more = false;
+    places(c, (size_t)limit, pieces, &count);
+    ssize_t n = stream_read(c, pieces, count, &more);
     if (n > 0) {
         *moved = n;
         advance(c, (size_t)n);
     } else if (n == 0) {
         end_of_stream(c);
     } else if (errno != EAGAIN && errno != EWOULDBLOCK) {
-        conn_fail(c, EDGEPS_IO, "%s", address_errno_text(errno));
+        conn_fail(c, EDGEPS_IO, "%s", stream_error(c, errno));
     }
-    if (!c->closing && n == (ssize_t)asked)
+    if (!c->closing && more)
         return LANE_MORE;
     conn_poll_for(c, c->interest | UV_READABLE);
     return LANE_EMPTY;
@@ -138,7 +136,9 @@ void receive_ready(conn *c)
         conn_poll_for(c, c->interest & ~UV_READABLE);
         lane_join(&c->owner->down, &c->down);
     } else {
-        receive_free(c, READY_BYTES);
+        /* What the session holds already does not make the socket readable. */
+        if (receive_free(c, READY_BYTES) == LANE_MORE && c->session && !c->closing)
+            lane_join(&c->owner->down, &c->down);
     }
 }
 

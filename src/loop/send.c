@@ -66,8 +66,8 @@ static void add_piece(struct iovec *pieces, int *count, const void *start, uint6
     *limit -= length;
 }
 
-/* The first `limit` bytes of the queue, as far as PIECES reach; returns how many they hold. */
-static uint64_t gather(const conn *c, uint64_t limit, struct iovec *pieces, int *count)
+/* The first `limit` bytes of the queue, as far as PIECES reach. */
+static void gather(const conn *c, uint64_t limit, struct iovec *pieces, int *count)
 {
     uint64_t left = limit;
     const out_frame *f;
@@ -79,7 +79,6 @@ static uint64_t gather(const conn *c, uint64_t limit, struct iovec *pieces, int 
         add_piece(pieces, count, f->header, head, done, &left);
         add_piece(pieces, count, f->payload, f->bytes, done > head ? done - head : 0, &left);
     }
-    return limit - left;
 }
 
 /* Books `bytes` as sent; whole frames go to the loop's list of finished ones. */
@@ -103,20 +102,17 @@ lane_result send_move(conn *c, int64_t limit, int64_t *moved)
 {
     struct iovec pieces[PIECES];
     int count = 0;
-    uint64_t gathered = gather(c, (uint64_t)limit, pieces, &count);
-    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = (size_t)count};
-    ssize_t n;
-    do {
-        n = sendmsg(c->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
+    bool more = false;
+    gather(c, (uint64_t)limit, pieces, &count);
+    ssize_t n = stream_write(c, pieces, count, &more);
     if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-        receive_rest(c, address_errno_text(errno));
+        receive_rest(c, stream_error(c, errno));
         return LANE_EMPTY;
     }
     *moved = n > 0 ? n : 0;
     if (n > 0)
         advance(c, (uint64_t)n);
-    if (n < 0 || (uint64_t)n < gathered) {
+    if (!more) {
         c->stalled = true;
         conn_poll_for(c, c->interest | UV_WRITABLE);
         return LANE_BLOCKED;

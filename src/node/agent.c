@@ -262,6 +262,8 @@ static edgeps_err join(agent *a)
                        .frame = control_frame,
                        .closed = control_closed};
     edgeps_err err = loop_connect(a->loop, a->options->host, a->options->port, &h, a, &a->control);
+    if (!err)
+        conn_expect(a->control, TRUST_COORDINATOR);
     if (err)
         diag_fail(a->diag, err, "cannot connect to the coordinator at %s:%d", a->options->host,
                   a->options->port);
@@ -272,6 +274,7 @@ static void free_agent(agent *a)
 {
     a->stopping = true;
     loop_free(a->loop);
+    trust_free(a->keys);
     trainer_free(a->trainer);
     roles_free(a);
     if (a->store) {
@@ -285,6 +288,17 @@ static void free_agent(agent *a)
     mem_free(a->control_payload);
 }
 
+static edgeps_err bring_keys(agent *a)
+{
+    char who[TRUST_MAX_WHO + 1];
+    if (!trust_node(a->options->name, who))
+        return diag_fail(a->diag, EDGEPS_USAGE, "'%s' cannot be a node's name", a->options->name);
+    edgeps_err err = trust_load(a->options->certs, who, a->diag, &a->keys);
+    if (!err)
+        loop_secure(a->loop, a->keys);
+    return err;
+}
+
 edgeps_err agent_run(const agent_options *options, edgeps_diag *diag)
 {
     agent a = {.options = options, .diag = diag, .plan = {.plan = {.global = PLAN_NONE}}};
@@ -292,6 +306,8 @@ edgeps_err agent_run(const agent_options *options, edgeps_diag *diag)
         a.wishes[k].parent = PROTO_NO_NODE;
     log_set_name(options->name);
     edgeps_err err = loop_make(diag, &a.loop);
+    if (!err && options->certs)
+        err = bring_keys(&a);
     if (!err)
         err = join(&a);
     if (!err) {

@@ -9,6 +9,7 @@ typedef struct agent_options {
     const char *name; /* of the node, as in the network file */
     const char *host; /* of the coordinator */
     int port;
+    const char *certs; /* folder of certificates for TLS; NULL: plain */
 } agent_options;
 
 /* Runs until the coordinator says stop (EDGEPS_OK) or is gone. */

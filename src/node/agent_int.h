@@ -67,6 +67,7 @@ struct agent {
     const agent_options *options;
     edgeps_diag *diag;
     edgeps_err outcome;
+    trust *keys;
     loop *loop;
     loop_listener *listener;
     conn *control;

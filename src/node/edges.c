@@ -123,7 +123,8 @@ static bool state_frame(edge *e, const wire_header *h, const void *payload)
 static bool accepts(const edge *e, const wire_header *h)
 {
     const agent *a = e->agent;
-    if (h->job != a->stamp.job || h->sender >= a->settings.node_count)
+    if (h->job != a->stamp.job || h->sender >= a->settings.node_count ||
+        !frame_speaks_for(e->conn, a->settings.names[h->sender]))
         return false;
     switch (h->type) {
     case MESSAGE_ATTACH:
@@ -263,6 +264,9 @@ static edgeps_err lead(agent *a, agent_role child, int32_t node, uint32_t port, 
         forget_edge(e);
         return err;
     }
+    char who[TRUST_MAX_WHO + 1];
+    if (trust_node(a->settings.names[node], who))
+        conn_expect(e->conn, who);
     shape(a, e->conn, node);
     *out = e;
     return EDGEPS_OK;

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "job/job.h"
 
+#include <string.h>
+
 _Static_assert(JOB_FRAME_BYTES == WIRE_HEADER_BYTES, "the planner counts other headers");
 
 static edgeps_err payload_bytes(void *ctx, const uint8_t *header, uint64_t *bytes,
@@ -17,6 +19,13 @@ static edgeps_err payload_bytes(void *ctx, const uint8_t *header, uint64_t *byte
 }
 
 const loop_framing frame_framing = {WIRE_HEADER_BYTES, payload_bytes};
+
+bool frame_speaks_for(const conn *c, const char *name)
+{
+    char who[TRUST_MAX_WHO + 1];
+    const char *member = conn_member(c);
+    return !member || (trust_node(name, who) && strcmp(member, who) == 0);
+}
 
 wire_header frame_header(const uint8_t *header)
 {

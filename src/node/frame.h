@@ -16,6 +16,10 @@ typedef struct frame_stamp {
 /* The framing of every connection: a wire header, and payloads up to MESSAGE_MAX_BYTES. */
 extern const loop_framing frame_framing;
 
+/* Whether the peer may speak as the node called `name`: its certificate says so, or there are none.
+ */
+bool frame_speaks_for(const conn *c, const char *name);
+
 /* Reads a header that the framing let pass. */
 wire_header frame_header(const uint8_t *header);
 

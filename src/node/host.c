@@ -11,6 +11,7 @@
 
 #define TICK_NS (200 * INT64_C(1000000))
 #define GATHER_NS (60 * INT64_C(1000000000))
+#define HELLO_MAX_BYTES 4096 /* the only frame that is taken of who has not said its name */
 #define FAREWELL_NS (500 * INT64_C(1000000))
 
 void host_fail(host *h, edgeps_err err)
@@ -111,6 +112,7 @@ static void welcome(host *h, size_t node)
         .free_bytes = of->free_bytes,
         .peers = peers,
         .addresses = h->addresses,
+        .names = h->names,
     };
     wire_writer w = {0};
     message_put_welcome(&w, &m);
@@ -123,6 +125,11 @@ static bool hello(host *h, member *m, const void *payload, uint64_t bytes)
     message_hello hello;
     if (m->node >= 0 || !message_get_hello(payload, bytes, &hello))
         return false;
+    if (!frame_speaks_for(m->conn, hello.name)) {
+        log_line(LOG_WARNING, "turns %s away: its certificate is that of %s, not of '%s'",
+                 conn_peer_text(m->conn), conn_member(m->conn), hello.name);
+        return false;
+    }
     int64_t node = network_find(h->net, hello.name);
     if (node < 0 || h->of_node[node]) {
         log_line(LOG_WARNING, "turns '%s' away: %s", hello.name,
@@ -233,6 +240,8 @@ static void *payload_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t 
     host *h = m->host;
     wire_header head = frame_header(header);
     (void)c;
+    if (m->node < 0 && (head.type != MESSAGE_HELLO || bytes > HELLO_MAX_BYTES))
+        return NULL;
     if (head.type == MESSAGE_STATE_PARAMETERS || head.type == MESSAGE_STATE_VELOCITY)
         return state_buffer(&h->arrival, &h->options->job, &head);
     mem_free(m->payload);
@@ -392,11 +401,14 @@ static edgeps_err make(host *h)
     h->samples_of = mem_alloc(n, sizeof *h->samples_of);
     h->shard_of = mem_alloc(n, sizeof *h->shard_of);
     h->addresses = mem_alloc(n, sizeof *h->addresses);
-    if (!h->of_node || !h->samples_of || !h->shard_of || !h->addresses ||
+    h->names = mem_alloc(n, sizeof *h->names);
+    if (!h->of_node || !h->samples_of || !h->shard_of || !h->addresses || !h->names ||
         network_copy(o->net, &h->net))
         return diag_fail(h->diag, EDGEPS_NOMEM, "no memory for %zu nodes", n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        h->names[i] = o->net->nodes[i].name;
         h->addresses[i] = o->node_addresses ? o->node_addresses[i] : HOST_LOOPBACK;
+    }
     edgeps_err err = share_data(h);
     if (!err)
         err = transfer_make(h);
@@ -425,6 +437,10 @@ static edgeps_err open_doors(host *h)
     loop_acceptor acceptor = {accepted, h};
     const char *address = h->options->address ? h->options->address : HOST_LOOPBACK;
     edgeps_err err = loop_make(h->diag, &h->loop);
+    if (!err && h->options->certs)
+        err = trust_load(h->options->certs, TRUST_COORDINATOR, h->diag, &h->keys);
+    if (!err && h->keys)
+        loop_secure(h->loop, h->keys);
     if (!err)
         err = loop_listen(h->loop, address, h->options->port, &acceptor, h->diag, &h->listener);
     if (err == EDGEPS_IO && h->options->port)
@@ -456,6 +472,8 @@ static void free_host(host *h)
     mem_free(h->samples_of);
     mem_free(h->shard_of);
     mem_free(h->addresses);
+    mem_free(h->names);
+    trust_free(h->keys);
 }
 
 edgeps_err host_run(const host_options *options, edgeps_diag *diag)

@@ -35,8 +35,9 @@ typedef struct host_options {
     int port;            /* of the control plane; 0: any free one */
     /* where each node's agent listens; NULL: loopback */
     const char *const *node_addresses;
-    bool resume;     /* go on from the newest checkpoint in out_dir */
-    double silent_s; /* a node that is not heard for so long is gone */
+    const char *certs; /* folder of certificates for TLS; NULL: plain */
+    bool resume;       /* go on from the newest checkpoint in out_dir */
+    double silent_s;   /* a node that is not heard for so long is gone */
     meter_observer *observe;
     void *observer;
     /* Starts an agent for every node; they shall join at `port`. */

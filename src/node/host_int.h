@@ -82,6 +82,7 @@ struct host {
     edgeps_diag *diag;
     edgeps_err outcome;
     bool ended;
+    trust *keys;
     loop *loop;
     loop_listener *listener;
     coord *coord;
@@ -99,8 +100,9 @@ struct host {
     member **of_node;
     nn_dataset *data;
     nn_model *scorer;
-    int64_t *samples_of;    /* per node */
-    uint32_t *shard_of;     /* per node; shard_count: none */
+    int64_t *samples_of; /* per node */
+    uint32_t *shard_of;  /* per node; shard_count: none */
+    const char **names;
     const char **addresses; /* per node, where its agent listens; the texts are lent */
     uint32_t shard_count;
     int64_t rounds; /* of an epoch */

@@ -164,6 +164,16 @@ void message_put_welcome(wire_writer *w, const message_welcome *m)
         wire_put_f64(w, m->peers[k]);
     for (size_t k = 0; k < m->node_count; k++)
         wire_put_text(w, m->addresses[k]);
+    for (size_t k = 0; k < m->node_count; k++)
+        wire_put_text(w, m->names[k]);
+}
+
+static const char **get_texts(wire_reader *in, size_t count)
+{
+    const char **texts = mem_alloc(count, sizeof *texts);
+    for (size_t k = 0; texts && k < count; k++)
+        texts[k] = wire_get_text(in);
+    return texts;
 }
 
 bool message_get_welcome(const void *bytes, size_t count, message_welcome *m)
@@ -172,18 +182,16 @@ bool message_get_welcome(const void *bytes, size_t count, message_welcome *m)
     walk_settings(&k, m);
     size_t n = m->node_count, left = (size_t)(k.in.end - k.in.pos);
     m->peers = NULL;
-    m->addresses = NULL;
+    m->addresses = m->names = NULL;
     if (k.in.failed || m->node >= n || left < 24 * n || m->rounds <= 0)
         return false;
     double *peers = mem_alloc(3 * n, sizeof *peers);
-    const char **addresses = mem_alloc(n, sizeof *addresses);
     m->peers = peers;
-    m->addresses = addresses;
     for (size_t p = 0; peers && p < 3 * n; p++)
         peers[p] = wire_get_f64(&k.in);
-    for (size_t p = 0; addresses && p < n; p++)
-        addresses[p] = wire_get_text(&k.in);
-    bool good = peers && addresses && !k.in.failed && k.in.pos == k.in.end;
+    m->addresses = get_texts(&k.in, n);
+    m->names = get_texts(&k.in, n);
+    bool good = peers && m->addresses && m->names && !k.in.failed && k.in.pos == k.in.end;
     if (!good)
         message_welcome_free(m);
     return good;
@@ -193,8 +201,9 @@ void message_welcome_free(message_welcome *m)
 {
     mem_free((void *)m->peers);
     mem_free((void *)m->addresses);
+    mem_free((void *)m->names);
     m->peers = NULL;
-    m->addresses = NULL;
+    m->addresses = m->names = NULL;
 }
 
 void message_put_plan(wire_writer *w, const message_plan *m)

@@ -77,6 +77,7 @@ typedef struct message_welcome {
     int64_t free_bytes;
     const double *peers; /* 3 x node_count: latency to, cap to, cap from; owned when decoded */
     const char *const *addresses; /* where each node listens; the array is owned when decoded */
+    const char *const *names;     /* of the nodes; likewise */
 } message_welcome;
 
 /* A generation, with the port of each node's data plane (0: absent). Owns its arrays when decoded.

@@ -104,6 +104,7 @@ static void a_welcome_comes_back_with_its_links(void **state)
     (void)state;
     const double peers[] = {1, 2, 3, 4, 5, 6};
     const char *const addresses[] = {"127.0.0.1", "10.77.0.2"};
+    const char *const names[] = {"oslo", "lyon"};
     message_welcome m = {.job = 9,
                          .node = 1,
                          .node_count = 2,
@@ -116,13 +117,15 @@ static void a_welcome_comes_back_with_its_links(void **state)
                          .storage_dir = "run/nodes/1",
                          .free_bytes = 77,
                          .peers = peers,
-                         .addresses = addresses};
+                         .addresses = addresses,
+                         .names = names};
     message_welcome again;
     ROUND_TRIP(welcome, m, again);
     assert_string_equal(again.data_dir, "data dir");
     assert_true(again.alpha == 0.5 && again.free_bytes == 77 && again.shard == 1);
     assert_memory_equal(again.peers, peers, sizeof peers);
     assert_string_equal(again.addresses[1], "10.77.0.2");
+    assert_string_equal(again.names[0], "oslo");
     message_welcome_free(&again);
 }
 

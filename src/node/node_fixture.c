@@ -29,8 +29,10 @@ static edgeps_err start_agents(void *launcher, int port, edgeps_diag *diag)
     fixture *f = launcher;
     (void)diag;
     for (size_t i = 0; i < f->net->count; i++) {
-        f->agents[i] =
-            (agent_options){.name = f->net->nodes[i].name, .host = "127.0.0.1", .port = port};
+        f->agents[i] = (agent_options){.name = f->net->nodes[i].name,
+                                       .host = "127.0.0.1",
+                                       .port = port,
+                                       .certs = f->options.certs};
         assert_int_equal(pthread_create(&f->threads[i], NULL, run_agent, &f->agents[i]), 0);
         f->started++;
     }

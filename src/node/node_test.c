@@ -1,4 +1,5 @@
 #include "node/node_fixture.h"
+#include "trust/trust_fixture.h"
 
 #include "base/mem.h"
 #include "loop/loop.h"
@@ -242,9 +243,33 @@ static void too_little_storage_everywhere_is_infeasible(void **state)
     fixture_free(&f);
 }
 
+/* Two workers: their sum does not depend on who comes first, so the runs agree to the last bit. */
+static void enciphered_training_gives_the_same_model(void **state)
+{
+    (void)state;
+    fixture f;
+    char certs[64];
+    edgeps_diag diag = {.text = ""};
+    float *models[2];
+    fixture_make(&f, 2, 400, 20);
+    trust_fixture_make(certs, "demo");
+    for (int k = 0; k < 2; k++) {
+        f.options.certs = k ? certs : NULL;
+        if (fixture_run(&f, &diag))
+            fail_msg("%s", diag.text);
+        models[k] = fixture_model(&f);
+    }
+    assert_memory_equal(models[0], models[1], (size_t)job_parameter_bytes(&f.options.job));
+    mem_free(models[0]);
+    mem_free(models[1]);
+    trust_fixture_free(certs);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(enciphered_training_gives_the_same_model),
         cmocka_unit_test(a_tree_of_servers_equals_one_flat_weighted_average),
         cmocka_unit_test(a_job_learns_and_records_what_happened),
         cmocka_unit_test(the_global_server_moves_when_its_storage_falls_and_nothing_is_lost),

@@ -292,6 +292,29 @@ static void bad_input_is_refused_in_one_line(void **state)
             "t10k-labels-idx1-ubyte: byte 4: says 500 items");
 }
 
+static void with_certificates_it_trains_over_tls(void **state)
+{
+    (void)state;
+    char certs[96];
+    command c;
+    write_network("{\"epoch\": 2, \"node\": \"b\", \"kill\": true}");
+    path_in(certs, "certs");
+    command_run(&c,
+                (const char *const[]){"cert", "init", "--out", certs, "--nodes", "a,b,c", NULL});
+    expect_status(&c, 0);
+    run(&c, (const char *const[]){"--certs", certs, NULL});
+    command_finish(&c);
+    command_expect_line(&c, 2, "certs/node-d.pem: No such file");
+    command_run(&c, (const char *const[]){"cert", "issue", "--out", certs, "--nodes", "d", NULL});
+    expect_status(&c, 0);
+    run(&c, (const char *const[]){"--certs", certs, NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect(&c, "lost b: dead");
+    expect_epochs(&c, 3);
+    expect_nobody_left(&c);
+}
+
 static void an_earlier_run_is_not_overwritten_unasked(void **state)
 {
     (void)state;
@@ -322,6 +345,7 @@ int main(void)
         UNIT(with_adjusting_off_it_says_what_would_happen_and_why),
         UNIT(servers_move_when_storage_falls),
         UNIT(bad_input_is_refused_in_one_line),
+        UNIT(with_certificates_it_trains_over_tls),
         UNIT(an_earlier_run_is_not_overwritten_unasked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
