@@ -31,7 +31,7 @@ typedef enum adapt_mode {
 typedef enum adapt_role { ADAPT_LOCAL, ADAPT_GLOBAL } adapt_role;
 
 /* One server's state on its way: the target receives `bytes` from `from` before the new generation
- * is committed. from == PLAN_NONE: the state comes from the last checkpoint (the owner is gone). */
+ * is committed. from == PLAN_NONE: the owner is gone, the state comes from elsewhere. */
 typedef struct adapt_move {
     adapt_role role;
     int32_t from;

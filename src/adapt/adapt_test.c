@@ -136,7 +136,7 @@ static void a_lost_global_server_comes_back_from_its_checkpoint(void **state)
     assert_int_equal(r.moves[0].role, ADAPT_GLOBAL);
     assert_int_equal(r.moves[0].from, NO);
     assert_int_equal(r.moves[0].bytes, job_global_state_bytes(&p->job));
-    assert_says(&r, "global server to n4 from the last checkpoint");
+    assert_says(&r, "global server to n4 anew");
     adapt_result_free(&r);
     fixture_free(p, &pl);
 }

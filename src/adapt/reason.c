@@ -21,7 +21,7 @@ static void add_move(line *l, const transition *t, const adapt_move *m)
 {
     bool moves_on = m->from != PLAN_NONE && moves_closes(t, (size_t)m->from);
     if (m->role == ADAPT_GLOBAL && m->from == PLAN_NONE)
-        line_add(l, "global server to %s from the last checkpoint", name(t, m->to));
+        line_add(l, "global server to %s anew", name(t, m->to));
     else if (m->role == ADAPT_GLOBAL)
         line_add(l, "global server %s to %s", name(t, m->from), name(t, m->to));
     else if (moves_on)

@@ -110,7 +110,10 @@ static void move_line(FILE *out, const meter_event *e)
     const char *open = *why ? " (" : "", *close = *why ? ")" : "";
     show_bytes(e->bytes, bytes, sizeof bytes);
     show_seconds(e->seconds, seconds, sizeof seconds);
-    if (*from)
+    if (*from && strcmp(from, to) == 0)
+        show_line(out, "restored the %s server on %s from what it kept in reserve: %s in %s%s%s%s",
+                  role, to, bytes, seconds, open, why, close);
+    else if (*from)
         show_line(out, "moved the %s server %s -> %s: %s in %s%s%s%s", role, from, to, bytes,
                   seconds, open, why, close);
     else

@@ -83,6 +83,9 @@ static void a_move_from_nowhere_is_a_restoration(void **state)
     (void)state;
     meter_event move = {.kind = METER_MOVE, .role = "global", .to = "b", .bytes = 1, .seconds = 1};
     expect_event(move, "restored the global server on b from the checkpoint: 1 B in 1 s\n");
+    move.from = "b";
+    expect_event(move,
+                 "restored the global server on b from what it kept in reserve: 1 B in 1 s\n");
     move.from = "a";
     move.text = "full";
     expect_event(move, "moved the global server a -> b: 1 B in 1 s (full)\n");

@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "base/rng.h"
 #include "nn/dataset.h"
 #include "nn/sgd.h"
 #include "nn/split.h"
@@ -9,6 +10,8 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include <float.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -305,6 +308,25 @@ static void rounds_cover_a_shard_once(void **state)
         }
 }
 
+/* What a standby derives is what the global server has, within the rounding of the parameters. */
+static void velocity_follows_from_two_versions_of_the_parameters(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000 };
+    float p[COUNT], before[COUNT], v[COUNT], gradient[COUNT], derived[COUNT];
+    rng r = rng_make(3, 0);
+    const nn_sgd how = {.scale = 1, .rate = 0.03F, .momentum = 0.9F};
+    for (size_t k = 0; k < COUNT; k++) {
+        before[k] = p[k] = (float)(rng_uniform(&r) - 0.5);
+        v[k] = 0.02F * (float)(rng_uniform(&r) - 0.5);
+        gradient[k] = 0.01F * (float)(rng_uniform(&r) - 0.5);
+    }
+    nn_sgd_step(p, v, gradient, COUNT, &how);
+    nn_sgd_velocity(before, p, COUNT, how.rate, derived);
+    for (size_t k = 0; k < COUNT; k++)
+        assert_true(fabsf(derived[k] - v[k]) <= 2 * FLT_EPSILON * 0.5F / how.rate);
+}
+
 static void sgd_follows_its_formula(void **state)
 {
     (void)state;
@@ -332,6 +354,7 @@ int main(void)
         cmocka_unit_test(alphas_that_are_no_concentration_are_refused),
         cmocka_unit_test(rounds_cover_a_shard_once),
         cmocka_unit_test(sgd_follows_its_formula),
+        cmocka_unit_test(velocity_follows_from_two_versions_of_the_parameters),
         UNIT(a_folder_that_takes_no_files_is_named),
         UNIT(damage_is_told_with_file_byte_and_remedy),
     };

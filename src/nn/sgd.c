@@ -6,6 +6,13 @@ void nn_add(float *restrict sum, const float *restrict x, size_t n)
         sum[k] += x[k];
 }
 
+void nn_sgd_velocity(const float *restrict before, const float *restrict after, size_t count,
+                     float rate, float *restrict velocity)
+{
+    for (size_t k = 0; k < count; k++)
+        velocity[k] = (before[k] - after[k]) / rate;
+}
+
 void nn_sgd_step(float *restrict parameters, float *restrict velocity,
                  const float *restrict gradient_sum, size_t count, const nn_sgd *how)
 {

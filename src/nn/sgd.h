@@ -18,4 +18,9 @@ typedef struct nn_sgd {
 void nn_sgd_step(float *restrict parameters, float *restrict velocity,
                  const float *restrict gradient_sum, size_t count, const nn_sgd *how);
 
+/* The velocity of a step from the parameters before and after it, whatever the velocity before:
+ * (before - after) / rate. Exact up to the rounding of the parameters divided by the rate. */
+void nn_sgd_velocity(const float *restrict before, const float *restrict after, size_t count,
+                     float rate, float *restrict velocity);
+
 #endif

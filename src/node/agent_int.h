@@ -29,7 +29,7 @@ typedef struct edge {
     uint64_t generation;
     uint8_t *staging;  /* a chunk, where the parent's chunks arrive; owned */
     uint8_t *inbox;    /* a chunk of the server's inbox, where the child's chunks arrive */
-    uint8_t mark[64];  /* where the announcement of a state arrives */
+    uint8_t *words;    /* where versions and the announcement of a state arrive; owned */
     struct edge *next; /* in the list of all edges */
 } edge;
 
@@ -38,7 +38,6 @@ typedef struct wish {
     bool wanted;
     int32_t parent;
     uint64_t generation;
-    int64_t version;
     edge *edge;
     loop_timer *retry;
     struct wish_context {
@@ -116,7 +115,8 @@ void edges_drop_wish(agent *a, agent_role child);
 void edges_close_older(agent *a, uint64_t generation); /* but for guests that wait for it */
 void edges_close_children(agent *a, agent_role child);
 edge *edges_to_child(const agent *a, agent_role child, int32_t node);
-void edges_send(agent *a, edge *e, wire_header header, const void *payload);
+void edges_send(agent *a, edge *e, wire_header header, const void *chunk); /* lent until sent */
+void edges_send_copy(agent *a, edge *e, wire_header header, const void *payload, size_t bytes);
 edgeps_err edges_lead(agent *a, int32_t node, uint32_t port, edge **out); /* for state */
 
 /* roles.c */
@@ -134,6 +134,12 @@ void moves_release(agent *a, message_role role);
 void moves_drop_checkpoints(agent *a);
 bool moves_begin(agent *a, const message_state *m);
 void moves_end(agent *a, const message_state *m, uint64_t generation);
+
+/* The versions that the child of an edge tells its parent. */
+static inline const int64_t *agent_versions(const agent *a, agent_role child)
+{
+    return child == AGENT_WORKER ? a->worker.have.of : a->local.have.of;
+}
 
 /* Bytes of chunk `k` of a vector. */
 static inline float *agent_chunk(const agent *a, float *values, int64_t k)

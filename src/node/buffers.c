@@ -3,7 +3,7 @@
 typedef enum part { PARAMETERS, VELOCITY, SUM, INBOX } part;
 
 static const char *const part_names[2][4] = {
-    [MESSAGE_LOCAL] = {"local-parameters", NULL, "local-sum", "local-inbox"},
+    [MESSAGE_LOCAL] = {"local-parameters", "local-velocity", "local-sum", "local-inbox"},
     [MESSAGE_GLOBAL] = {"global-parameters", "global-velocity", "global-sum", "global-inbox"},
 };
 
@@ -52,6 +52,21 @@ edgeps_err buffers_fit(buffers *b, store *s, const job *j, int64_t children, edg
     b->inbox = inbox;
     b->children = children;
     return EDGEPS_OK;
+}
+
+edgeps_err buffers_stand_by(buffers *b, store *s, const job *j, bool wanted, edgeps_diag *diag)
+{
+    void *velocity = NULL;
+    if (wanted == (b->velocity != NULL) || !b->parameters)
+        return EDGEPS_OK;
+    edgeps_err err = EDGEPS_OK;
+    if (wanted)
+        err =
+            reserve(b, s, VELOCITY, JOB_OPTIMIZER_SLOTS * job_parameter_bytes(j), diag, &velocity);
+    else
+        store_release(s, part_names[b->role][VELOCITY]);
+    b->velocity = velocity;
+    return err;
 }
 
 void buffers_release(buffers *b, store *s)

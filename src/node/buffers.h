@@ -11,7 +11,7 @@
 typedef struct buffers {
     message_role role;
     float *parameters; /* NULL: the server is not here */
-    float *velocity;   /* of a global server */
+    float *velocity;   /* of a global server, and of the local one that stands by */
     float *sum;
     uint8_t *inbox; /* a chunk per child */
     int64_t children;
@@ -20,6 +20,9 @@ typedef struct buffers {
 /* Makes room for a server with `children`; what it has stays as it is. EDGEPS_FULL when the quota
  * does not allow it. */
 edgeps_err buffers_fit(buffers *b, store *s, const job *j, int64_t children, edgeps_diag *diag);
+
+/* Whether a local server keeps the optimizer's velocity, too; it begins with zeros. */
+edgeps_err buffers_stand_by(buffers *b, store *s, const job *j, bool wanted, edgeps_diag *diag);
 
 /* Gives all back. */
 void buffers_release(buffers *b, store *s);

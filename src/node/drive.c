@@ -16,10 +16,29 @@ static void enqueue(host *h, coordinator_event event)
         h->queue[(h->queue_head + h->queue_count++) % QUEUE_ROOM] = event;
 }
 
-static void announce(host *h, const coordinator_effect *effect)
+/* The local server with the most storage left keeps the optimizer's state in reserve, away from the
+ * global server; a node that lacks the room leaves it. */
+static int32_t choose_standby(const host *h, const plan *pl)
+{
+    int32_t best = PLAN_NONE;
+    int64_t best_bytes = JOB_OPTIMIZER_SLOTS * job_parameter_bytes(&h->options->job);
+    for (size_t j = 0; j < pl->count; j++) {
+        if (!h->of_node[j] || pl->global == (int32_t)j || !plan_is_local(pl, j))
+            continue;
+        int64_t left = h->of_node[j]->last.free_bytes - plan_need_bytes(pl, &h->options->job, j);
+        if (left >= best_bytes) {
+            best = (int32_t)j;
+            best_bytes = left;
+        }
+    }
+    return best;
+}
+
+static void announce(host *h)
 {
     size_t n = h->net->count;
-    message_plan m = {.plan = h->coordinator.plan, .forget = effect->forget};
+    h->standby = choose_standby(h, &h->coordinator.plan);
+    message_plan m = {.plan = h->coordinator.plan, .standby = h->standby};
     m.port = mem_alloc(n, sizeof *m.port);
     if (!m.port) {
         host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a plan"));
@@ -115,7 +134,7 @@ static void carry_out(host *h, const coordinator_effect *effect)
         commit(h);
         break;
     case COORDINATOR_ANNOUNCE:
-        announce(h, effect);
+        announce(h);
         break;
     case COORDINATOR_ALLOW:
         host_send_all(h, MESSAGE_ALLOW, effect->round);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <string.h>
 
 #define RETRY_NS (50 * INT64_C(1000000))
 
@@ -27,7 +28,20 @@ static void forget_edge(edge *e)
             break;
         }
     mem_free(e->staging);
+    mem_free(e->words);
     mem_free(e);
+}
+
+static size_t versions_bytes(const agent *a)
+{
+    return (size_t)job_chunk_count(&a->job) * sizeof(int64_t);
+}
+
+/* Versions of all chunks, or the announcement of a state. */
+static size_t words_bytes(const agent *a)
+{
+    size_t bytes = versions_bytes(a);
+    return bytes > MESSAGE_STATE_BYTES ? bytes : MESSAGE_STATE_BYTES;
 }
 
 /* Emulated latency of what this node sends to a peer; pair caps both ways. */
@@ -47,29 +61,57 @@ static void push_sent(void *ctx, edgeps_err err)
         a->watch.pushed_ns = clock_now_ns();
 }
 
-void edges_send(agent *a, edge *e, wire_header header, const void *payload)
+static void queue(agent *a, edge *e, wire_header *header, conn_frame *frame)
 {
     uint8_t bytes[WIRE_HEADER_BYTES];
-    bool timed = e->outgoing && e->child == AGENT_WORKER && header.type == MESSAGE_PUSH;
-    header.job = a->stamp.job;
-    header.sender = a->stamp.sender;
-    header.incarnation = a->stamp.incarnation;
-    header.length = payload ? (uint64_t)job_chunk_payload_bytes(&a->job, header.chunk) : 0;
-    wire_encode(&header, payload, bytes);
-    conn_frame frame = {.header = bytes, .payload = payload, .bytes = header.length};
+    header->job = a->stamp.job;
+    header->sender = a->stamp.sender;
+    header->incarnation = a->stamp.incarnation;
+    header->length = frame->bytes;
+    wire_encode(header, frame->payload, bytes);
+    frame->header = bytes;
     if (a->settings.emulate && e->peer >= 0)
-        frame.delay_ns = (int64_t)(latency_to(a, e->peer) * CLOCK_NS_PER_S);
-    if (timed) {
+        frame->delay_ns = (int64_t)(latency_to(a, e->peer) * CLOCK_NS_PER_S);
+    /* A frame that cannot be queued is on a broken edge, whose end is on its way. */
+    edgeps_err err = conn_send(e->conn, frame);
+    if (err && frame->sent)
+        frame->sent(frame->ctx, err);
+    if (err == EDGEPS_NOMEM)
+        agent_fail(a, diag_fail(a->diag, err, "no memory to send"));
+}
+
+void edges_send(agent *a, edge *e, wire_header header, const void *chunk)
+{
+    conn_frame frame = {.payload = chunk};
+    if (chunk)
+        frame.bytes = (uint64_t)job_chunk_payload_bytes(&a->job, header.chunk);
+    if (e->outgoing && e->child == AGENT_WORKER && header.type == MESSAGE_PUSH) {
         frame.sent = push_sent;
         frame.ctx = a;
         a->watch.unsent++;
     }
-    /* A frame that cannot be queued is on a broken edge, whose end is on its way. */
-    if (conn_send(e->conn, &frame) == EDGEPS_NOMEM)
-        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory to send"));
+    queue(a, e, &header, &frame);
 }
 
-static void attach(edge *e, const wire_header *h)
+static void free_copy(void *ctx, edgeps_err err)
+{
+    (void)err;
+    mem_free(ctx);
+}
+
+void edges_send_copy(agent *a, edge *e, wire_header header, const void *payload, size_t bytes)
+{
+    void *copy = mem_alloc(bytes, 1);
+    if (!copy) {
+        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory to send"));
+        return;
+    }
+    memcpy(copy, payload, bytes);
+    conn_frame frame = {.payload = copy, .bytes = bytes, .sent = free_copy, .ctx = copy};
+    queue(a, e, &header, &frame);
+}
+
+static void attach(edge *e, const wire_header *h, const int64_t *have)
 {
     agent *a = e->agent;
     edge *before = edges_to_child(a, h->chunk, (int32_t)h->sender);
@@ -82,14 +124,32 @@ static void attach(edge *e, const wire_header *h)
     e->generation = h->generation;
     shape(a, e->conn, e->peer);
     proto_event event = {
-        .kind = PROTO_ATTACH, .node = e->peer, .generation = h->generation, .round = h->round};
+        .kind = PROTO_ATTACH, .node = e->peer, .generation = h->generation, .have = have};
     roles_post(a, parent_role(e->child), &event, NULL);
+}
+
+static void has(edge *e, const wire_header *h, const int64_t *have)
+{
+    proto_event event = {
+        .kind = PROTO_HAS, .node = e->peer, .generation = h->generation, .have = have};
+    roles_post(e->agent, parent_role(e->child), &event, NULL);
+}
+
+/* A word of the parent. */
+static void hear(edge *e, const wire_header *h)
+{
+    proto_event event = {.kind = h->type == MESSAGE_ASK ? PROTO_ASKED : PROTO_ATTACHED,
+                         .generation = h->generation,
+                         .chunk = h->chunk};
+    roles_post(e->agent, e->child, &event, NULL);
 }
 
 static void chunk(edge *e, const wire_header *h, const void *payload)
 {
-    bool up = h->type == MESSAGE_PUSH;
-    proto_event event = {.kind = up ? PROTO_PUSHED : PROTO_PULLED,
+    bool up = h->type != MESSAGE_PULL;
+    proto_event event = {.kind = !up                       ? PROTO_PULLED
+                                 : h->type == MESSAGE_PUSH ? PROTO_PUSHED
+                                                           : PROTO_GIVEN,
                          .node = e->peer,
                          .generation = h->generation,
                          .round = h->round,
@@ -128,16 +188,25 @@ static bool accepts(const edge *e, const wire_header *h)
         return false;
     switch (h->type) {
     case MESSAGE_ATTACH:
-        return !e->outgoing && h->chunk <= AGENT_LOCAL && h->length == 0;
+        return !e->outgoing && h->chunk <= AGENT_LOCAL && h->length == versions_bytes(a);
+    case MESSAGE_HAVE:
+        return !e->outgoing && e->peer == (int32_t)h->sender && h->length == versions_bytes(a);
     case MESSAGE_ATTACHED:
+    case MESSAGE_ASK:
         return e->outgoing && h->length == 0;
     case MESSAGE_PUSH:
+    case MESSAGE_GIVE:
         return !e->outgoing && e->peer == (int32_t)h->sender && e->inbox;
     case MESSAGE_PULL:
         return e->outgoing && e->peer == (int32_t)h->sender;
     default:
         return !e->outgoing;
     }
+}
+
+static bool carries_chunk(const wire_header *h)
+{
+    return h->type == MESSAGE_PUSH || h->type == MESSAGE_PULL || h->type == MESSAGE_GIVE;
 }
 
 static void *payload_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)
@@ -150,12 +219,12 @@ static void *payload_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t 
         return NULL;
     if (h.type == MESSAGE_STATE_PARAMETERS || h.type == MESSAGE_STATE_VELOCITY)
         return state_buffer(&a->arrival, &a->job, &h);
-    if (h.type == MESSAGE_PUSH || h.type == MESSAGE_PULL) {
+    if (carries_chunk(&h)) {
         bool fits = h.chunk < job_chunk_count(&a->job) &&
                     bytes == (uint64_t)job_chunk_payload_bytes(&a->job, h.chunk);
         return !fits ? NULL : e->outgoing ? e->staging : e->inbox;
     }
-    return bytes <= sizeof e->mark ? e->mark : NULL;
+    return bytes <= words_bytes(a) ? e->words : NULL;
 }
 
 static void frame(void *ctx, conn *c, const uint8_t *header, void *payload)
@@ -164,11 +233,12 @@ static void frame(void *ctx, conn *c, const uint8_t *header, void *payload)
     wire_header h = frame_header(header);
     bool good = accepts(e, &h) && wire_verify(header, payload, h.length);
     if (good && h.type == MESSAGE_ATTACH)
-        attach(e, &h);
-    else if (good && h.type == MESSAGE_ATTACHED)
-        roles_post(e->agent, e->child,
-                   &(proto_event){.kind = PROTO_ATTACHED, .generation = h.generation}, NULL);
-    else if (good && (h.type == MESSAGE_PUSH || h.type == MESSAGE_PULL))
+        attach(e, &h, payload);
+    else if (good && h.type == MESSAGE_HAVE)
+        has(e, &h, payload);
+    else if (good && (h.type == MESSAGE_ATTACHED || h.type == MESSAGE_ASK))
+        hear(e, &h);
+    else if (good && carries_chunk(&h))
         chunk(e, &h, payload);
     else if (good)
         good = state_frame(e, &h, payload);
@@ -218,13 +288,10 @@ static void opened(void *ctx, conn *c, edgeps_err err)
     (void)c;
     if (err || e->child == AGENT_GLOBAL)
         return;
-    wish *w = &e->agent->wishes[e->child];
-    edges_send(e->agent, e,
-               (wire_header){.type = MESSAGE_ATTACH,
-                             .generation = w->generation,
-                             .round = w->version,
-                             .chunk = e->child},
-               NULL);
+    agent *a = e->agent;
+    wire_header h = {
+        .type = MESSAGE_ATTACH, .generation = a->wishes[e->child].generation, .chunk = e->child};
+    edges_send_copy(a, e, h, agent_versions(a, e->child), versions_bytes(a));
 }
 
 static loop_handlers handlers(void)
@@ -242,14 +309,14 @@ static edge *make_edge(agent *a, bool outgoing, agent_role child, int32_t peer)
     if (!e)
         return NULL;
     *e = (edge){.agent = a, .outgoing = outgoing, .child = child, .peer = peer, .next = a->edges};
-    if (outgoing) {
+    e->words = mem_alloc(words_bytes(a), 1);
+    if (outgoing)
         e->staging = mem_alloc((size_t)a->job.chunk_bytes, 1);
-        if (!e->staging) {
-            mem_free(e);
-            return NULL;
-        }
-    }
     a->edges = e;
+    if (!e->words || (outgoing && !e->staging)) {
+        forget_edge(e);
+        return NULL;
+    }
     return e;
 }
 
@@ -297,13 +364,12 @@ void edges_wish(agent *a, agent_role child, const proto_effect *connect)
     *w = (wish){.wanted = true,
                 .parent = connect->node,
                 .generation = connect->generation,
-                .version = connect->round,
                 .context = context};
     if (connect->node == (int32_t)a->settings.node) {
         proto_event event = {.kind = PROTO_ATTACH,
                              .node = connect->node,
                              .generation = connect->generation,
-                             .round = connect->round};
+                             .have = agent_versions(a, child)};
         roles_post(a, parent_role(child), &event, NULL);
         return;
     }

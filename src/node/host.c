@@ -478,7 +478,11 @@ static void free_host(host *h)
 
 edgeps_err host_run(const host_options *options, edgeps_diag *diag)
 {
-    host h = {.options = options, .diag = diag, .begun_ns = clock_now_ns()};
+    host h = {.options = options,
+              .diag = diag,
+              .begun_ns = clock_now_ns(),
+              .move_source = PLAN_NONE,
+              .standby = PLAN_NONE};
     edgeps_err err = make(&h);
     if (!err)
         err = open_doors(&h);

@@ -117,6 +117,8 @@ struct host {
     int64_t remembered_epoch; /* the last of them */
     int64_t move_begun_ns;
     const adapt_move *move;   /* under way */
+    int32_t move_source;      /* its state's, PLAN_NONE: this process */
+    int32_t standby;          /* of the plan in force, or PLAN_NONE */
     double predicted_round_s; /* of the plan in force */
     tally tally;
     int64_t begun_ns;

@@ -211,7 +211,7 @@ void message_put_plan(wire_writer *w, const message_plan *m)
     wire_put_u64(w, m->plan.generation);
     wire_put_u32(w, (uint32_t)m->plan.count);
     wire_put_u32(w, (uint32_t)m->plan.global);
-    wire_put_u8(w, m->forget);
+    wire_put_u32(w, (uint32_t)m->standby);
     for (size_t i = 0; i < m->plan.count; i++) {
         wire_put_u32(w, (uint32_t)m->plan.parent[i]);
         wire_put_u32(w, m->port[i]);
@@ -224,13 +224,14 @@ bool message_get_plan(const void *bytes, size_t count, message_plan *m)
     uint64_t generation = wire_get_u64(&r);
     uint32_t nodes = wire_get_u32(&r);
     int32_t global = (int32_t)wire_get_u32(&r);
-    uint8_t forget = wire_get_u8(&r);
-    bool fits = !r.failed && (size_t)(r.end - r.pos) == 8 * (size_t)nodes;
+    int32_t standby = (int32_t)wire_get_u32(&r);
+    bool fits = !r.failed && (size_t)(r.end - r.pos) == 8 * (size_t)nodes && standby >= PLAN_NONE &&
+                standby < (int32_t)nodes;
     if (!fits || global < 0 || (uint32_t)global >= nodes || plan_make(nodes, &m->plan))
         return false;
     m->plan.generation = generation;
     m->plan.global = global;
-    m->forget = forget;
+    m->standby = standby;
     m->port = mem_alloc(nodes, sizeof *m->port);
     bool good = m->port != NULL;
     for (uint32_t i = 0; good && i < nodes; i++) {

@@ -16,6 +16,9 @@ typedef enum message_type {
     MESSAGE_ATTACHED,
     MESSAGE_PUSH,
     MESSAGE_PULL,
+    MESSAGE_HAVE,
+    MESSAGE_ASK,
+    MESSAGE_GIVE,
     /* state of a server on its way to another node, or to and from the coordinator */
     MESSAGE_STATE_BEGIN = 16,
     MESSAGE_STATE_PARAMETERS,
@@ -43,6 +46,7 @@ typedef enum message_type {
 } message_type;
 
 #define MESSAGE_MAX_BYTES (INT64_C(1) << 28) /* of a control payload */
+#define MESSAGE_STATE_BYTES 64               /* most of the announcement of a state */
 
 typedef enum message_role { MESSAGE_LOCAL, MESSAGE_GLOBAL } message_role;
 
@@ -84,7 +88,7 @@ typedef struct message_welcome {
  */
 typedef struct message_plan {
     plan plan;
-    uint8_t forget;
+    int32_t standby; /* node whose local server keeps the optimizer's velocity, too; or PLAN_NONE */
     uint32_t *port;
 } message_plan;
 

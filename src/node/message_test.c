@@ -135,12 +135,12 @@ static void a_plan_comes_back_and_a_foreign_parent_is_refused(void **state)
     int32_t parent[] = {PLAN_NONE, 2, 2};
     uint32_t port[] = {0, 7001, 7002};
     message_plan m = {.plan = {.generation = 5, .count = 3, .global = 0, .parent = parent},
-                      .forget = 1,
+                      .standby = 1,
                       .port = port};
     message_plan again;
     ROUND_TRIP(plan, m, again);
     assert_true(plan_equal(&m.plan, &again.plan));
-    assert_true(again.plan.generation == 5 && again.forget == 1);
+    assert_true(again.plan.generation == 5 && again.standby == 1);
     assert_memory_equal(again.port, port, sizeof port);
     message_plan_free(&again);
     drop_bytes(NULL);

@@ -5,11 +5,19 @@
 
 static state_view view_of(agent *a, message_role role)
 {
-    const buffers *b = role == MESSAGE_GLOBAL ? &a->global_buffers : &a->local_buffers;
+    if (role == MESSAGE_GLOBAL && a->global_buffers.parameters)
+        return (state_view){.role = role,
+                            .parameters = a->global_buffers.parameters,
+                            .velocity = a->global_buffers.velocity,
+                            .versions = a->global.have.of};
+    /* The standby has the state of a lost global server, as far as it heard of it. */
+    const buffers *b = &a->local_buffers;
+    bool has =
+        role == MESSAGE_LOCAL || (b->velocity && versions_lowest(&a->local.have) != PROTO_NOTHING);
     return (state_view){.role = role,
-                        .parameters = b->parameters,
-                        .velocity = b->velocity,
-                        .versions = role == MESSAGE_GLOBAL ? a->global.have.of : a->local.have.of};
+                        .parameters = has ? b->parameters : NULL,
+                        .velocity = role == MESSAGE_GLOBAL ? b->velocity : NULL,
+                        .versions = a->local.have.of};
 }
 
 static void report_moved(agent *a, uint64_t generation, bool ok, const char *text)

@@ -57,15 +57,16 @@ void record_event(host *h, meter_event event)
 
 void record_move(host *h, const adapt_move *m, double seconds)
 {
-    record_event(h, (meter_event){.kind = METER_MOVE,
-                                  .epoch = h->now_epoch,
-                                  .generation = h->planning.plan.generation,
-                                  .role = m->role == ADAPT_GLOBAL ? "global" : "local",
-                                  .from = m->from == PLAN_NONE ? "" : host_name(h, m->from),
-                                  .to = host_name(h, m->to),
-                                  .bytes = m->bytes,
-                                  .seconds = seconds,
-                                  .text = h->planning.cause});
+    record_event(
+        h, (meter_event){.kind = METER_MOVE,
+                         .epoch = h->now_epoch,
+                         .generation = h->planning.plan.generation,
+                         .role = m->role == ADAPT_GLOBAL ? "global" : "local",
+                         .from = h->move_source == PLAN_NONE ? "" : host_name(h, h->move_source),
+                         .to = host_name(h, m->to),
+                         .bytes = m->bytes,
+                         .seconds = seconds,
+                         .text = h->planning.cause});
 }
 
 static void list_locals(const host *h, const plan *pl, char *text, size_t size)

@@ -250,15 +250,15 @@ static void work(void *ctx)
     problem_free(pr);
 }
 
-/* The global server's state comes from the checkpoint where its owner is gone, or cut off. */
-static int64_t restored_round(const host *h)
+/* The global server's successor starts from an older state where its owner is gone, or cut off. */
+static bool is_restored(const host *h)
 {
     const planning *p = &h->planning;
     int32_t global = h->coordinator.plan.global;
     bool gone = h->homeless || (global != PLAN_NONE && p->absent[global]);
     for (size_t k = 0; k < p->move_count && global != PLAN_NONE; k++)
         gone |= p->moves[k].role == ADAPT_GLOBAL && p->moves[k].from == PLAN_NONE;
-    return gone ? h->saved.round : -1;
+    return gone;
 }
 
 static void worked(void *ctx)
@@ -279,7 +279,7 @@ static void worked(void *ctx)
         drive_post(h, (coordinator_event){.kind = COORDINATOR_PLANNED,
                                           .plan = &p->plan,
                                           .move_count = p->move_count,
-                                          .restored_round = restored_round(h)});
+                                          .restored = is_restored(h)});
 }
 
 static void start_work(host *h)

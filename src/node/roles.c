@@ -49,31 +49,68 @@ static buffers *buffers_of(agent *a, agent_role role)
     return role == AGENT_LOCAL ? &a->local_buffers : &a->global_buffers;
 }
 
-static void send_up(agent *a, agent_role role, const proto_effect *effect)
+static float *parameters_of(agent *a, agent_role role)
 {
-    const float *values =
-        role == AGENT_WORKER ? trainer_gradient(a->trainer) : a->local_buffers.sum;
-    const void *payload = agent_chunk(a, (float *)values, effect->chunk);
-    int32_t parent = a->wishes[role].parent;
-    if (parent == (int32_t)a->settings.node) {
-        proto_event event = {.kind = PROTO_PUSHED,
-                             .node = parent,
-                             .generation = effect->generation,
-                             .round = effect->round,
-                             .chunk = effect->chunk,
-                             .weight = effect->weight};
-        if (role == AGENT_WORKER)
+    return role == AGENT_WORKER ? trainer_parameters(a->trainer) : buffers_of(a, role)->parameters;
+}
+
+/* A word or a chunk for the parent; within the node it goes the short way. */
+static void send_up(agent *a, agent_role role, proto_event event, const void *payload)
+{
+    event.node = (int32_t)a->settings.node;
+    if (a->wishes[role].parent == event.node) {
+        if (role == AGENT_WORKER && event.kind == PROTO_PUSHED)
             a->watch.pushed_ns = clock_now_ns();
         roles_post(a, role + 1, &event, payload);
         return;
     }
-    wire_header h = {.type = MESSAGE_PUSH,
-                     .generation = effect->generation,
-                     .round = effect->round,
-                     .weight = effect->weight,
-                     .chunk = (uint32_t)effect->chunk};
-    if (a->wishes[role].edge)
-        edges_send(a, a->wishes[role].edge, h, payload);
+    edge *e = a->wishes[role].edge;
+    wire_header h = {.generation = event.generation,
+                     .round = event.round,
+                     .weight = event.weight,
+                     .chunk = (uint32_t)event.chunk};
+    if (!e)
+        return;
+    if (event.kind == PROTO_PUSHED) {
+        h.type = MESSAGE_PUSH;
+        edges_send(a, e, h, payload);
+        return;
+    }
+    /* What is given may be overwritten by something newer before it is with the kernel. */
+    h.type = event.kind == PROTO_GIVEN ? MESSAGE_GIVE : MESSAGE_HAVE;
+    size_t bytes = event.kind == PROTO_GIVEN ? (size_t)job_chunk_payload_bytes(&a->job, event.chunk)
+                                             : (size_t)job_chunk_count(&a->job) * sizeof(int64_t);
+    edges_send_copy(a, e, h, payload, bytes);
+}
+
+static void push(agent *a, agent_role role, const proto_effect *effect)
+{
+    const float *values =
+        role == AGENT_WORKER ? trainer_gradient(a->trainer) : a->local_buffers.sum;
+    send_up(a, role,
+            (proto_event){.kind = PROTO_PUSHED,
+                          .generation = effect->generation,
+                          .round = effect->round,
+                          .chunk = effect->chunk,
+                          .weight = effect->weight},
+            agent_chunk(a, (float *)values, effect->chunk));
+}
+
+static void give(agent *a, agent_role role, const proto_effect *effect)
+{
+    send_up(a, role,
+            (proto_event){.kind = PROTO_GIVEN,
+                          .generation = effect->generation,
+                          .round = effect->round,
+                          .chunk = effect->chunk},
+            agent_chunk(a, parameters_of(a, role), effect->chunk));
+}
+
+static void tell_versions(agent *a, agent_role role, const proto_effect *effect)
+{
+    const int64_t *have = agent_versions(a, role);
+    send_up(a, role,
+            (proto_event){.kind = PROTO_HAS, .generation = effect->generation, .have = have}, have);
 }
 
 static void send_down(agent *a, agent_role role, const proto_effect *effect)
@@ -94,6 +131,23 @@ static void send_down(agent *a, agent_role role, const proto_effect *effect)
     edge *e = edges_to_child(a, role - 1, effect->node);
     if (e)
         edges_send(a, e, h, payload);
+}
+
+static void ask(agent *a, agent_role role, const proto_effect *effect)
+{
+    if (effect->node == (int32_t)a->settings.node) {
+        proto_event event = {
+            .kind = PROTO_ASKED, .generation = effect->generation, .chunk = effect->chunk};
+        roles_post(a, role - 1, &event, NULL);
+        return;
+    }
+    edge *e = edges_to_child(a, role - 1, effect->node);
+    wire_header h = {.type = MESSAGE_ASK,
+                     .generation = effect->generation,
+                     .round = effect->round,
+                     .chunk = (uint32_t)effect->chunk};
+    if (e)
+        edges_send(a, e, h, NULL);
 }
 
 static void accept_child(agent *a, agent_role role, const proto_effect *effect)
@@ -150,10 +204,15 @@ static void keep(agent *a, agent_role role, const proto_effect *effect, const vo
 {
     if (role == AGENT_WORKER && a->watch.pulling_ns == 0)
         a->watch.pulling_ns = clock_now_ns();
-    float *values =
-        role == AGENT_WORKER ? trainer_parameters(a->trainer) : a->local_buffers.parameters;
-    memcpy(agent_chunk(a, values, effect->chunk), payload,
-           agent_chunk_values(a, effect->chunk) * sizeof *values);
+    size_t count = agent_chunk_values(a, effect->chunk);
+    float *values = agent_chunk(a, parameters_of(a, role), effect->chunk);
+    float *velocity = role == AGENT_WORKER ? NULL : buffers_of(a, role)->velocity;
+    if (velocity && effect->before + 1 == effect->round)
+        nn_sgd_velocity(values, payload, count, (float)a->settings.rate,
+                        agent_chunk(a, velocity, effect->chunk));
+    else if (velocity) /* momentum starts anew */
+        memset(agent_chunk(a, velocity, effect->chunk), 0, count * sizeof *velocity);
+    memcpy(values, payload, count * sizeof *values);
 }
 
 static void computed(void *context, int64_t samples, double loss, double seconds)
@@ -229,7 +288,16 @@ static void carry_out(agent *a, agent_role role, const proto_effect *effect, con
         refuse(a, role, effect);
         break;
     case PROTO_SEND_UP:
-        send_up(a, role, effect);
+        push(a, role, effect);
+        break;
+    case PROTO_GIVE:
+        give(a, role, effect);
+        break;
+    case PROTO_HAVE:
+        tell_versions(a, role, effect);
+        break;
+    case PROTO_ASK:
+        ask(a, role, effect);
         break;
     case PROTO_SEND_DOWN:
         send_down(a, role, effect);
@@ -316,6 +384,15 @@ static edgeps_err fit(agent *a, buffers *b, size_t children)
     return EDGEPS_OK;
 }
 
+/* The standby keeps the optimizer's state, too, if it has the room: that of what it holds is not
+ * known yet, and follows from the next round. */
+static void stand_by(agent *a, bool wanted)
+{
+    edgeps_diag diag = {.text = ""};
+    if (buffers_stand_by(&a->local_buffers, a->store, &a->job, wanted, &diag))
+        log_line(LOG_WARNING, "does not keep the optimizer's state in reserve: %s", diag.text);
+}
+
 /* The edges of the generation before lend from buffers that are about to change. */
 static void begin_generation(agent *a)
 {
@@ -343,18 +420,18 @@ edgeps_err roles_plan(agent *a)
     if (!err)
         err = fit(a, &a->local_buffers, workers);
     if (!err)
+        stand_by(a, workers > 0 && a->plan.standby == node);
+    if (!err)
         carry_out_all(a, AGENT_LOCAL, NULL,
                       local_plan(&a->local,
                                  &(local_part){.generation = pl->generation,
                                                .global = pl->global,
                                                .children = children,
-                                               .count = workers,
-                                               .forget = a->plan.forget},
+                                               .count = workers},
                                  &a->effects));
     if (!err)
-        carry_out_all(
-            a, AGENT_WORKER, NULL,
-            worker_plan(&a->worker, pl->generation, pl->parent[node], a->plan.forget, &a->effects));
+        carry_out_all(a, AGENT_WORKER, NULL,
+                      worker_plan(&a->worker, pl->generation, pl->parent[node], &a->effects));
     mem_free(children);
     roles_deliver(a);
     return err;

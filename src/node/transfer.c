@@ -112,18 +112,29 @@ static edgeps_err send_saved(host *h, const adapt_move *m, uint64_t generation)
                       children_of(&h->planning.plan, m));
 }
 
+/* Where a state comes from: the server's node; for a global server that is lost in an epoch the
+ * standby, which knows the epoch's rounds; else the newest checkpoint here (PLAN_NONE). */
+static int32_t source_of(const host *h, const adapt_move *m)
+{
+    bool in_epoch = m->role == ADAPT_GLOBAL && h->coordinator.epoch_begun;
+    if (m->from != PLAN_NONE || !in_epoch || h->standby == PLAN_NONE)
+        return m->from;
+    return h->of_node[h->standby] ? h->standby : PLAN_NONE;
+}
+
 void transfer_move(host *h, size_t index)
 {
     const adapt_move *m = &h->planning.moves[index];
     uint64_t generation = h->planning.plan.generation;
     h->move = m;
+    h->move_source = source_of(h, m);
     h->move_begun_ns = clock_now_ns();
-    bool here = h->of_node[m->to] && (m->from == PLAN_NONE || h->of_node[m->from]);
+    bool here = h->of_node[m->to] && (h->move_source == PLAN_NONE || h->of_node[h->move_source]);
     if (!here) {
         transfer_moved(h, false, "the source or the target is gone");
         return;
     }
-    if (m->from == PLAN_NONE) {
+    if (h->move_source == PLAN_NONE) {
         if (send_saved(h, m, generation))
             transfer_moved(h, false, "its connection broke");
         return;
@@ -134,7 +145,7 @@ void transfer_move(host *h, size_t index)
                                          .node = (uint32_t)m->to,
                                          .port = h->of_node[m->to]->last.port,
                                          .children = children_of(&h->planning.plan, m)});
-    host_send(h, (size_t)m->from, MESSAGE_MOVE, generation, 0, &w);
+    host_send(h, (size_t)h->move_source, MESSAGE_MOVE, generation, 0, &w);
 }
 
 /* Later moves need the room that the server left. Until the commit only the checkpoint can bring a
@@ -161,9 +172,11 @@ void transfer_moved(host *h, bool ok, const char *text)
              text);
     if (ok && m->releases && m->from != PLAN_NONE)
         release(h, m);
-    if (!ok)
+    if (!ok) {
+        h->standby = PLAN_NONE; /* the checkpoint is the surer source */
         record_event(h, (meter_event){.kind = METER_WARNING, .text = warning});
-    else if (h->planning.why != COORDINATOR_FIRST) /* servers that begin have not moved */
+    }
+    if (ok && h->planning.why != COORDINATOR_FIRST) /* servers that begin have not moved */
         record_move(h, m, seconds);
     drive_post(h, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = ok});
 }
@@ -177,7 +190,7 @@ static void end_save(host *h, bool ok)
 void transfer_lost(host *h, size_t node)
 {
     const adapt_move *m = h->move;
-    if (m && (m->to == (int32_t)node || m->from == (int32_t)node))
+    if (m && (m->to == (int32_t)node || h->move_source == (int32_t)node))
         transfer_moved(h, false, "the source or the target is gone");
     if (h->saving && h->coordinator.plan.global == (int32_t)node) {
         h->arrival.open = false;

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define MOST_FAILED_MOVES 5
-#define NOT_RESTORED (-1)
 
 edgeps_err coordinator_make(const coordinator_options *options, coordinator *out)
 {
@@ -201,7 +200,7 @@ static edgeps_err planned(coordinator *c, const coordinator_event *event,
     c->next = copy;
     c->move_count = event->move_count;
     c->next_move = 0;
-    c->restored_round = event->restored_round;
+    c->restored = event->restored;
     move_on(c, effects);
     return EDGEPS_OK;
 }
@@ -219,14 +218,6 @@ static void moved(coordinator *c, const coordinator_event *event, coordinator_ef
         move_on(c, effects);
 }
 
-/* The parameters are those of an earlier round: its epoch's successor runs again. */
-static void go_back(coordinator *c)
-{
-    c->committed_round = c->restored_round;
-    c->epoch = c->restored_round / c->options.rounds_per_epoch + 1;
-    c->epoch_begun = false;
-}
-
 static void committed(coordinator *c, coordinator_effects *effects)
 {
     if (c->phase != COORDINATOR_COMMITTING)
@@ -236,12 +227,12 @@ static void committed(coordinator *c, coordinator_effects *effects)
     c->plan = in_force;
     memset(c->ready, 0, c->options.node_count * sizeof *c->ready);
     c->moved = false;
-    bool forget = c->restored_round != NOT_RESTORED;
-    if (forget)
-        go_back(c);
-    add(effects, (coordinator_effect){.kind = COORDINATOR_ANNOUNCE,
-                                      .generation = c->plan.generation,
-                                      .forget = forget});
+    /* The last epoch's end is sure; what of this epoch somebody alive still holds, the successor
+     * of the lost global server will tell. */
+    if (c->restored)
+        c->committed_round = goal(c) - c->options.rounds_per_epoch;
+    add(effects,
+        (coordinator_effect){.kind = COORDINATOR_ANNOUNCE, .generation = c->plan.generation});
     if (c->stale) {
         want_plan(c, effects, COORDINATOR_REPAIR);
         return;

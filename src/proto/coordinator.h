@@ -21,7 +21,7 @@ typedef enum coordinator_event_kind {
     COORDINATOR_LOST,      /* the connection of `node` broke, or it never came */
     COORDINATOR_HEARD,     /* a sign of life of `node` */
     COORDINATOR_TICK,      /* time passes */
-    COORDINATOR_PLANNED,   /* answer to WANT_PLAN: plan, move_count, restored_round */
+    COORDINATOR_PLANNED,   /* answer to WANT_PLAN: plan, move_count, restored */
     COORDINATOR_NO_PLAN,   /* answer to WANT_PLAN: there is none */
     COORDINATOR_MOVED,     /* answer to MOVE: `ok` */
     COORDINATOR_COMMITTED, /* answer to COMMIT */
@@ -38,17 +38,17 @@ typedef struct coordinator_event {
     uint64_t generation;
     int64_t round;
     bool ok;
-    const plan *plan;       /* of COORDINATOR_PLANNED; read during the call */
-    size_t move_count;      /* of COORDINATOR_PLANNED */
-    int64_t restored_round; /* of COORDINATOR_PLANNED: the moves bring the parameters back to this
-                               round's; -1: they are as they were */
+    const plan *plan;  /* of COORDINATOR_PLANNED; read during the call */
+    size_t move_count; /* of COORDINATOR_PLANNED */
+    bool restored;     /* of COORDINATOR_PLANNED: the global server is lost, its successor
+                          starts from an older state and asks its children for newer chunks */
 } coordinator_event;
 
 typedef enum coordinator_effect_kind {
     COORDINATOR_WANT_PLAN,   /* `why` tells what for */
     COORDINATOR_MOVE,        /* carry out move `index` of the plan */
     COORDINATOR_COMMIT,      /* make generation `generation` durable */
-    COORDINATOR_ANNOUNCE,    /* tell every node the plan; `forget` as for worker_plan */
+    COORDINATOR_ANNOUNCE,    /* tell every node the plan */
     COORDINATOR_ALLOW,       /* tell every worker that rounds up to `round` may run */
     COORDINATOR_EPOCH_BEGUN, /* `index` from 1 */
     COORDINATOR_EPOCH_ENDED,
@@ -75,7 +75,6 @@ typedef struct coordinator_effect {
     uint64_t generation;
     int64_t round;
     size_t index;
-    bool forget;
 } coordinator_effect;
 
 #define COORDINATOR_MOST_EFFECTS 64
@@ -118,9 +117,9 @@ typedef struct coordinator {
     plan next;         /* on its way: being moved to or committed */
     int64_t epoch;     /* the one that runs or comes next, from 1 */
     bool epoch_begun;
-    bool stale;             /* a node was lost while a request was open */
-    int64_t restored_round; /* that `next` goes back to; -1: none */
-    int64_t committed_round;
+    bool stale;              /* a node was lost while a request was open */
+    bool restored;           /* `next` starts from an older state */
+    int64_t committed_round; /* that the global server has whole */
     size_t move_count;
     size_t next_move;
     bool moved;       /* a move began since the last announcement: servers may be frozen */

@@ -27,6 +27,14 @@ void global_restore(global *g, const int64_t *chunk_versions)
 
 void global_freeze(global *g) { g->frozen = true; }
 
+static edgeps_err tell_round(const global *g, proto_effects *effects)
+{
+    if (!versions_agree(&g->have))
+        return EDGEPS_OK;
+    return proto_effects_add(effects,
+                             (proto_effect){.kind = PROTO_ROUND_DONE, .round = g->have.top});
+}
+
 edgeps_err global_plan(global *g, uint64_t generation, const int32_t *locals, size_t count,
                        proto_effects *effects)
 {
@@ -34,7 +42,8 @@ edgeps_err global_plan(global *g, uint64_t generation, const int32_t *locals, si
         return EDGEPS_OK;
     g->active = count > 0;
     g->frozen = false;
-    return family_plan(&g->family, generation, locals, count, &g->have, effects);
+    edgeps_err err = family_plan(&g->family, generation, locals, count, &g->have, effects);
+    return err || !g->active ? err : tell_round(g, effects);
 }
 
 static edgeps_err summed(global *g, const proto_event *event, proto_effects *effects)
@@ -51,10 +60,20 @@ static edgeps_err summed(global *g, const proto_event *event, proto_effects *eff
     versions_raise(&g->have, event->chunk, event->round);
     if (!err)
         err = family_send_down(&g->family, event->chunk, event->round, effects);
-    if (!err && versions_agree(&g->have))
-        err = proto_effects_add(effects,
-                                (proto_effect){.kind = PROTO_ROUND_DONE, .round = event->round});
-    return err;
+    return err ? err : tell_round(g, effects);
+}
+
+/* A child had a newer chunk. While the state is copied away, its new owner will ask for it. */
+static edgeps_err given(global *g, const proto_event *event, proto_effects *effects)
+{
+    bool newer;
+    if (g->frozen)
+        return EDGEPS_OK;
+    edgeps_err err = family_given(&g->family, event, &g->have, &newer, effects);
+    if (err || !newer)
+        return err;
+    err = family_arrived(&g->family, event->chunk, event->round, &g->have, effects);
+    return err ? err : tell_round(g, effects);
 }
 
 edgeps_err global_step(global *g, const proto_event *event, proto_effects *effects)
@@ -63,8 +82,11 @@ edgeps_err global_step(global *g, const proto_event *event, proto_effects *effec
     case PROTO_ATTACH:
         return family_attach(&g->family, event, &g->have, effects);
     case PROTO_CHILD_LOST:
-        family_lost(&g->family, event->node);
-        return EDGEPS_OK;
+        return family_lost(&g->family, event->node, &g->have, effects);
+    case PROTO_HAS:
+        return family_has(&g->family, event, &g->have, effects);
+    case PROTO_GIVEN:
+        return given(g, event, effects);
     case PROTO_PUSHED:
         return family_pushed(&g->family, event, &g->have, effects);
     case PROTO_SUMMED:

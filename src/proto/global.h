@@ -16,13 +16,14 @@ edgeps_err global_make(int64_t chunk_count, global *out);
 void global_free(global *g);
 
 /* The server holds parameters and optimizer state at these versions, one per chunk: initial,
- * copied, or loaded. */
+ * copied, or loaded. What the children hold that is newer it asks them for. */
 void global_restore(global *g, const int64_t *chunk_versions);
 
 /* From now until the next generation the state stays as it is, so that it can be copied. */
 void global_freeze(global *g);
 
-/* A new generation with these local servers; none: the node is not the global server. */
+/* A new generation with these local servers; none: the node is not the global server. A state that
+ * is whole is told as PROTO_ROUND_DONE at once, so that the coordinator knows what is here. */
 edgeps_err global_plan(global *g, uint64_t generation, const int32_t *locals, size_t count,
                        proto_effects *effects);
 

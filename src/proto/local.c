@@ -25,12 +25,12 @@ void local_restore(local *l, const int64_t *chunk_versions)
     versions_set(&l->have, chunk_versions);
 }
 
-static edgeps_err connect(const local *l, proto_effects *effects)
+static edgeps_err connect(local *l, proto_effects *effects)
 {
+    l->untold = false;
     return proto_effects_add(effects, (proto_effect){.kind = PROTO_CONNECT,
                                                      .node = l->parent,
-                                                     .generation = l->family.generation,
-                                                     .round = versions_lowest(&l->have)});
+                                                     .generation = l->family.generation});
 }
 
 edgeps_err local_plan(local *l, const local_part *part, proto_effects *effects)
@@ -42,7 +42,7 @@ edgeps_err local_plan(local *l, const local_part *part, proto_effects *effects)
         err = proto_effects_add(effects, (proto_effect){.kind = PROTO_DISCONNECT});
     l->attached = false;
     l->parent = part->count ? part->global : PROTO_NO_NODE;
-    if (part->forget || !part->count)
+    if (!part->count)
         versions_fill(&l->have, PROTO_NOTHING);
     if (!err)
         err = family_plan(&l->family, part->generation, part->children, part->count, &l->have,
@@ -62,13 +62,22 @@ static edgeps_err send_up(const local *l, int64_t chunk, proto_effects *effects)
                                                      .weight = sum->weight});
 }
 
+static edgeps_err tell(local *l, proto_effects *effects)
+{
+    l->untold = !l->attached;
+    if (!l->attached)
+        return EDGEPS_OK;
+    return proto_effects_add(
+        effects, (proto_effect){.kind = PROTO_HAVE, .generation = l->family.generation});
+}
+
 /* Every sum that is complete but not applied goes up (again). */
 static edgeps_err attached(local *l, const proto_event *event, proto_effects *effects)
 {
     if (event->generation != l->family.generation || l->attached)
         return EDGEPS_OK;
     l->attached = true;
-    edgeps_err err = EDGEPS_OK;
+    edgeps_err err = l->untold ? tell(l, effects) : EDGEPS_OK;
     for (int64_t c = 0; !err && c < l->have.count; c++)
         if (l->family.sums[c].added && l->family.sums[c].round > l->have.of[c])
             err = send_up(l, c, effects);
@@ -86,14 +95,32 @@ static edgeps_err pulled(local *l, const proto_event *event, proto_effects *effe
         drop.why = PROTO_BAD_CHUNK;
     else if (event->round <= l->have.of[event->chunk])
         drop.why = PROTO_REPEATED;
-    else {
-        versions_raise(&l->have, event->chunk, event->round);
-        edgeps_err err = proto_effects_add(
-            effects,
-            (proto_effect){.kind = PROTO_STORE, .chunk = event->chunk, .round = event->round});
-        return err ? err : family_send_down(&l->family, event->chunk, event->round, effects);
-    }
+    else
+        return family_arrived(&l->family, event->chunk, event->round, &l->have, effects);
     return proto_effects_add(effects, drop);
+}
+
+/* A worker had a newer chunk: the parent may lack it too. */
+static edgeps_err given(local *l, const proto_event *event, proto_effects *effects)
+{
+    bool newer;
+    edgeps_err err = family_given(&l->family, event, &l->have, &newer, effects);
+    if (err || !newer)
+        return err;
+    err = family_arrived(&l->family, event->chunk, event->round, &l->have, effects);
+    return err ? err : tell(l, effects);
+}
+
+static edgeps_err asked(const local *l, const proto_event *event, proto_effects *effects)
+{
+    bool can = event->generation == l->family.generation && l->attached && event->chunk >= 0 &&
+               event->chunk < l->have.count && l->have.of[event->chunk] != PROTO_NOTHING;
+    if (!can)
+        return EDGEPS_OK;
+    return proto_effects_add(effects, (proto_effect){.kind = PROTO_GIVE,
+                                                     .generation = event->generation,
+                                                     .round = l->have.of[event->chunk],
+                                                     .chunk = event->chunk});
 }
 
 edgeps_err local_step(local *l, const proto_event *event, proto_effects *effects)
@@ -104,8 +131,13 @@ edgeps_err local_step(local *l, const proto_event *event, proto_effects *effects
     case PROTO_ATTACHED:
         return attached(l, event, effects);
     case PROTO_CHILD_LOST:
-        family_lost(&l->family, event->node);
-        return EDGEPS_OK;
+        return family_lost(&l->family, event->node, &l->have, effects);
+    case PROTO_HAS:
+        return family_has(&l->family, event, &l->have, effects);
+    case PROTO_GIVEN:
+        return given(l, event, effects);
+    case PROTO_ASKED:
+        return asked(l, event, effects);
     case PROTO_PARENT_LOST:
         l->attached = false;
         return l->parent == PROTO_NO_NODE ? EDGEPS_OK : connect(l, effects);

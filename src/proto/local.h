@@ -1,5 +1,6 @@
 /* The local server: sums its workers' chunks, passes each sum to the global server when all its
- * workers are in it, and relays updated chunks to its workers. */
+ * workers are in it, and relays updated chunks to its workers. What its workers hold and it lacks
+ * it asks for, and says so to the global server. */
 #ifndef EDGEPS_PROTO_LOCAL_H
 #define EDGEPS_PROTO_LOCAL_H
 
@@ -8,6 +9,7 @@
 typedef struct local {
     int32_t parent; /* node of the global server; PROTO_NO_NODE: this node is no local server */
     bool attached;
+    bool untold; /* learnt a chunk from a child since it last asked to attach */
     versions have;
     family family;
 } local;
@@ -24,7 +26,6 @@ typedef struct local_part {
     int32_t global;          /* node of the global server: the parent */
     const int32_t *children; /* nodes of its workers */
     size_t count;            /* 0: the node is no local server */
-    bool forget;             /* as for worker_plan */
 } local_part;
 
 /* A new generation; one that is not newer is ignored. */

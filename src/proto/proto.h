@@ -12,7 +12,9 @@
  *   - a worker keeps its gradient until every chunk has that round's version, and pushes what still
  *     lacks it whenever it is attached anew;
  *   - a new plan generation drops all partial sums, and a server refuses other generations;
- *   - whoever attaches receives the chunks that are newer than its own.
+ *   - the newest version that anybody holds wins: whoever attaches says what it has, receives the
+ * chunks that are newer than its own, and is asked for those that are newer than its parent's. So a
+ * global server that takes over from a lost one starts from any old state.
  * Bulk bytes do not pass through here: the machines see "chunk c of round r arrived" and answer
  * what is to be done with it.
  */
@@ -29,12 +31,16 @@
 #define PROTO_NOTHING (-1) /* version of a chunk that was never received */
 
 typedef enum proto_event_kind {
-    PROTO_ATTACH,      /* child `node` asks to attach: generation, round = its lowest version */
+    PROTO_ATTACH,      /* child `node` asks to attach: generation, `have` */
     PROTO_ATTACHED,    /* the parent accepted: generation */
     PROTO_PARENT_LOST, /* the edge to the parent broke */
     PROTO_CHILD_LOST,  /* the edge from child `node` broke */
     PROTO_PUSHED,      /* child `node` delivered `chunk` of `round`: generation, weight */
     PROTO_PULLED,      /* the parent delivered `chunk` at version `round`: generation */
+    PROTO_HAS,         /* child `node` tells what it holds: generation, `have` */
+    PROTO_ASKED,       /* the parent asks for `chunk` of the parameters: generation */
+    PROTO_GIVEN,       /* child `node` delivered `chunk` of the parameters at version `round`:
+                          generation */
     PROTO_SUMMED,      /* the additions of `chunk` of `round` are done: generation */
     PROTO_COMPUTED,    /* the gradient of `round` is there, of `weight` samples */
     PROTO_ALLOWED,     /* rounds up to `round` may run */
@@ -47,19 +53,24 @@ typedef struct proto_event {
     int64_t round;
     int64_t chunk;
     double weight;
+    const int64_t *have; /* the child's version of each chunk; lent for the step */
 } proto_event;
 
 typedef enum proto_effect_kind {
-    PROTO_CONNECT, /* keep trying to reach the parent `node`, and ask to attach: generation, round
-                    */
+    PROTO_CONNECT,    /* keep trying to reach the parent `node`, and ask to attach: generation; the
+                         versions are those that the machine has when the request leaves */
     PROTO_DISCONNECT, /* end the edge to the parent */
     PROTO_ACCEPT,     /* tell child `node` that it is attached */
     PROTO_REFUSE,     /* end the edge from child `node` */
     PROTO_SEND_UP,    /* `chunk` of the gradient or sum of `round` to the parent, of `weight` */
     PROTO_SEND_DOWN,  /* `chunk` of the parameters, at version `round`, to child `node` */
+    PROTO_ASK,  /* ask child `node` for `chunk` of the parameters, at version `round` or above */
+    PROTO_GIVE, /* `chunk` of the parameters, at version `round`, to the parent */
+    PROTO_HAVE, /* tell the parent the version of each chunk: generation */
     PROTO_TAKE_FIRST, /* put the chunk that just arrived into the accumulator */
     PROTO_TAKE,       /* add the chunk that just arrived to the accumulator */
-    PROTO_STORE,      /* put the chunk that just arrived into the parameters */
+    PROTO_STORE,      /* put the chunk that just arrived, at version `round`, into the parameters,
+                         where it was at version `before` */
     PROTO_DROP,       /* forget the chunk that just arrived; `why` tells */
     PROTO_SUM,   /* `node` children of `chunk` of `round` are in; answer PROTO_SUMMED when added */
     PROTO_APPLY, /* update `chunk` of the parameters with the accumulator, of `weight` samples */
@@ -85,6 +96,7 @@ typedef struct proto_effect {
     int64_t round;
     int64_t chunk;
     double weight;
+    int64_t before; /* PROTO_STORE */
 } proto_effect;
 
 const char *proto_why_text(proto_why why);

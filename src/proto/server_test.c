@@ -46,15 +46,22 @@ static void plan_local(world *o, uint64_t generation)
 {
     const int32_t workers[] = {1, 2};
     o->effects.count = 0;
-    assert_int_equal(
-        local_plan(&o->l, &(local_part){generation, GLOBAL, workers, 2, false}, &o->effects),
-        EDGEPS_OK);
+    assert_int_equal(local_plan(&o->l, &(local_part){generation, GLOBAL, workers, 2}, &o->effects),
+                     EDGEPS_OK);
 }
 
+/* A child that has every chunk at `version`, at most 2. */
 static proto_event attach(int32_t node, uint64_t generation, int64_t version)
 {
+    static const int64_t at[][CHUNKS] = {{-1, -1}, {0, 0}, {1, 1}, {2, 2}};
     return (proto_event){
-        .kind = PROTO_ATTACH, .node = node, .generation = generation, .round = version};
+        .kind = PROTO_ATTACH, .node = node, .generation = generation, .have = at[version + 1]};
+}
+
+static proto_event given(int32_t node, int64_t version, int64_t chunk)
+{
+    return (proto_event){
+        .kind = PROTO_GIVEN, .node = node, .generation = 1, .round = version, .chunk = chunk};
 }
 
 static proto_event push(int32_t node, uint64_t generation, int64_t round, int64_t chunk)
@@ -230,6 +237,73 @@ static void a_frozen_global_server_applies_nothing_until_the_next_generation(voi
     assert_int_equal(count_effects(&o->effects, PROTO_APPLY), 1);
 }
 
+static void a_successor_asks_one_child_for_each_newer_chunk_and_passes_it_on(void **state)
+{
+    world *o = *state;
+    const int32_t locals[] = {1, 2};
+    const int64_t at_zero[CHUNKS] = {0, 0};
+    const int64_t ahead[CHUNKS] = {2, 1};
+    global_restore(&o->g, at_zero);
+    assert_int_equal(global_plan(&o->g, 1, locals, 2, &o->effects), EDGEPS_OK);
+    assert_int_equal(nth_effect(&o->effects, PROTO_ROUND_DONE, 0)->round, 0);
+    to_global(o, attach(1, 1, 1));
+    assert_int_equal(count_effects(&o->effects, PROTO_ASK), CHUNKS);
+    assert_int_equal(nth_effect(&o->effects, PROTO_ASK, 0)->node, 1);
+    /* The second child has one chunk that is newer still; the other one is on its way. */
+    to_global(o, (proto_event){.kind = PROTO_ATTACH, .node = 2, .generation = 1, .have = ahead});
+    assert_int_equal(count_effects(&o->effects, PROTO_ASK), 1);
+    assert_int_equal(nth_effect(&o->effects, PROTO_ASK, 0)->node, 2);
+    assert_int_equal(nth_effect(&o->effects, PROTO_ASK, 0)->chunk, 0);
+    to_global(o, given(2, 2, 0));
+    assert_int_equal(nth_effect(&o->effects, PROTO_STORE, 0)->before, 0);
+    assert_int_equal(count_effects(&o->effects, PROTO_SEND_DOWN), 1);
+    assert_int_equal(nth_effect(&o->effects, PROTO_SEND_DOWN, 0)->node, 1);
+    to_global(o, given(1, 1, 0));
+    assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_REPEATED);
+    to_global(o, given(1, 1, 1));
+    assert_int_equal(count_effects(&o->effects, PROTO_STORE), 1);
+    assert_int_equal(count_effects(&o->effects, PROTO_SEND_DOWN), 0); /* both have it */
+    to_global(o, push(1, 1, 2, 0));
+    assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_ALREADY_APPLIED);
+}
+
+static void another_child_is_asked_when_the_asked_one_is_lost(void **state)
+{
+    world *o = *state;
+    const int32_t locals[] = {1, 2};
+    const int64_t at_zero[CHUNKS] = {0, 0};
+    global_restore(&o->g, at_zero);
+    assert_int_equal(global_plan(&o->g, 1, locals, 2, &o->effects), EDGEPS_OK);
+    to_global(o, attach(1, 1, 2));
+    to_global(o, attach(2, 1, 1));
+    assert_int_equal(count_effects(&o->effects, PROTO_ASK), 0);
+    to_global(o, (proto_event){.kind = PROTO_CHILD_LOST, .node = 1});
+    assert_int_equal(count_effects(&o->effects, PROTO_ASK), CHUNKS);
+    assert_int_equal(nth_effect(&o->effects, PROTO_ASK, 0)->node, 2);
+    assert_int_equal(nth_effect(&o->effects, PROTO_ASK, 0)->round, 1);
+}
+
+static void a_local_server_tells_its_parent_what_it_learnt_from_a_worker(void **state)
+{
+    world *o = *state;
+    start_local(o);
+    to_local(o, (proto_event){.kind = PROTO_CHILD_LOST, .node = 1});
+    to_local(o, attach(1, 1, 1));
+    assert_int_equal(count_effects(&o->effects, PROTO_ASK), CHUNKS);
+    to_local(o, given(1, 1, 0));
+    assert_int_equal(count_effects(&o->effects, PROTO_STORE), 1);
+    assert_int_equal(count_effects(&o->effects, PROTO_HAVE), 1);
+    assert_int_equal(nth_effect(&o->effects, PROTO_SEND_DOWN, 0)->node, 2);
+    /* Not attached itself, it tells when it is. */
+    to_local(o, (proto_event){.kind = PROTO_PARENT_LOST});
+    to_local(o, given(1, 1, 1));
+    assert_int_equal(count_effects(&o->effects, PROTO_HAVE), 0);
+    to_local(o, (proto_event){.kind = PROTO_ATTACHED, .generation = 1});
+    assert_int_equal(count_effects(&o->effects, PROTO_HAVE), 1);
+    to_local(o, (proto_event){.kind = PROTO_ASKED, .generation = 1, .chunk = 1});
+    assert_int_equal(nth_effect(&o->effects, PROTO_GIVE, 0)->round, 1);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -243,6 +317,9 @@ int main(void)
         UNIT(who_attaches_gets_what_is_newer_than_its_own),
         UNIT(a_finished_sum_goes_up_again_after_the_parent_was_lost),
         UNIT(the_global_server_applies_a_chunk_once_and_sends_it_down),
+        UNIT(a_successor_asks_one_child_for_each_newer_chunk_and_passes_it_on),
+        UNIT(another_child_is_asked_when_the_asked_one_is_lost),
+        UNIT(a_local_server_tells_its_parent_what_it_learnt_from_a_worker),
         UNIT(a_frozen_global_server_applies_nothing_until_the_next_generation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,23 +11,16 @@ edgeps_err worker_make(int64_t chunk_count, worker *out)
 
 void worker_free(worker *w) { versions_free(&w->have); }
 
-static edgeps_err connect(worker *w, proto_effects *effects)
+static edgeps_err connect(const worker *w, proto_effects *effects)
 {
     if (w->parent == PROTO_NO_NODE)
         return EDGEPS_OK;
-    if (w->forget) {
-        versions_fill(&w->have, PROTO_NOTHING);
-        w->state = WORKER_IDLE;
-        w->forget = false;
-    }
-    return proto_effects_add(effects, (proto_effect){.kind = PROTO_CONNECT,
-                                                     .node = w->parent,
-                                                     .generation = w->generation,
-                                                     .round = versions_lowest(&w->have)});
+    return proto_effects_add(
+        effects,
+        (proto_effect){.kind = PROTO_CONNECT, .node = w->parent, .generation = w->generation});
 }
 
-edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, bool forget,
-                       proto_effects *effects)
+edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, proto_effects *effects)
 {
     if (generation <= w->generation)
         return EDGEPS_OK;
@@ -37,11 +30,7 @@ edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, bool forg
     w->generation = generation;
     w->parent = parent;
     w->attached = w->said_ready = false;
-    w->forget |= forget;
-    /* While a gradient is computed the parameters are being read: forgetting waits for its end. */
-    if (!err && !(w->forget && w->state == WORKER_COMPUTING))
-        err = connect(w, effects);
-    return err;
+    return err ? err : connect(w, effects);
 }
 
 /* Pushes every chunk that does not have this round's update yet. */
@@ -96,8 +85,6 @@ static edgeps_err computed(worker *w, const proto_event *event, proto_effects *e
         return EDGEPS_OK;
     w->state = WORKER_PUSHING;
     w->weight = event->weight;
-    if (w->forget)
-        return connect(w, effects);
     return w->attached ? push(w, effects) : EDGEPS_OK;
 }
 
@@ -108,7 +95,7 @@ static edgeps_err drop(proto_why why, proto_effects *effects)
 
 static edgeps_err round_done(worker *w, proto_effects *effects)
 {
-    bool finished = w->state == WORKER_PUSHING && w->have.top >= w->round;
+    bool finished = w->state == WORKER_PUSHING && versions_lowest(&w->have) >= w->round;
     if (finished)
         w->state = WORKER_IDLE;
     edgeps_err err = say_ready(w, effects);
@@ -128,12 +115,26 @@ static edgeps_err pulled(worker *w, const proto_event *event, proto_effects *eff
         return drop(PROTO_BAD_CHUNK, effects);
     if (event->round <= w->have.of[event->chunk] || w->state == WORKER_COMPUTING)
         return drop(PROTO_REPEATED, effects);
-    edgeps_err err = proto_effects_add(
-        effects, (proto_effect){.kind = PROTO_STORE, .round = event->round, .chunk = event->chunk});
+    edgeps_err err = proto_effects_add(effects, (proto_effect){.kind = PROTO_STORE,
+                                                               .round = event->round,
+                                                               .chunk = event->chunk,
+                                                               .before = w->have.of[event->chunk]});
     versions_raise(&w->have, event->chunk, event->round);
     if (!err && versions_agree(&w->have))
         err = round_done(w, effects);
     return err;
+}
+
+static edgeps_err asked(const worker *w, const proto_event *event, proto_effects *effects)
+{
+    bool can = event->generation == w->generation && w->attached && event->chunk >= 0 &&
+               event->chunk < w->have.count && w->have.of[event->chunk] != PROTO_NOTHING;
+    if (!can)
+        return EDGEPS_OK;
+    return proto_effects_add(effects, (proto_effect){.kind = PROTO_GIVE,
+                                                     .generation = w->generation,
+                                                     .round = w->have.of[event->chunk],
+                                                     .chunk = event->chunk});
 }
 
 edgeps_err worker_step(worker *w, const proto_event *event, proto_effects *effects)
@@ -146,6 +147,8 @@ edgeps_err worker_step(worker *w, const proto_event *event, proto_effects *effec
         return connect(w, effects);
     case PROTO_PULLED:
         return pulled(w, event, effects);
+    case PROTO_ASKED:
+        return asked(w, event, effects);
     case PROTO_COMPUTED:
         return computed(w, event, effects);
     case PROTO_ALLOWED:

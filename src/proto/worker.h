@@ -18,7 +18,6 @@ typedef struct worker {
     int32_t parent; /* PROTO_NO_NODE: not in the plan */
     bool attached;
     bool said_ready; /* in this generation */
-    bool forget;     /* drop parameters and gradient once the computation under way is over */
     int64_t round;
     int64_t allowed;
     double weight;
@@ -28,11 +27,9 @@ typedef struct worker {
 edgeps_err worker_make(int64_t chunk_count, worker *out);
 void worker_free(worker *w);
 
-/* The plan of a new generation gives the worker its local server, or PROTO_NO_NODE. `forget`: the
- * parameters went back to a checkpoint, what is held here is worthless. Plans that are not newer
- * are ignored. */
-edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, bool forget,
-                       proto_effects *effects);
+/* The plan of a new generation gives the worker its local server, or PROTO_NO_NODE. Plans that are
+ * not newer are ignored. */
+edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, proto_effects *effects);
 
 edgeps_err worker_step(worker *w, const proto_event *event, proto_effects *effects);
 

@@ -33,10 +33,10 @@ static void step(world *o, proto_event event)
     assert_int_equal(worker_step(&o->w, &event, &o->effects), EDGEPS_OK);
 }
 
-static void give_plan(world *o, uint64_t generation, bool forget)
+static void give_plan(world *o, uint64_t generation)
 {
     o->effects.count = 0;
-    assert_int_equal(worker_plan(&o->w, generation, PARENT, forget, &o->effects), EDGEPS_OK);
+    assert_int_equal(worker_plan(&o->w, generation, PARENT, &o->effects), EDGEPS_OK);
 }
 
 static void pull_all(world *o, uint64_t generation, int64_t version)
@@ -49,7 +49,7 @@ static void pull_all(world *o, uint64_t generation, int64_t version)
 /* Attached in generation 1 with the initial parameters, allowed to run to round 10. */
 static void start(world *o)
 {
-    give_plan(o, 1, false);
+    give_plan(o, 1);
     step(o, (proto_event){.kind = PROTO_ATTACHED, .generation = 1});
     pull_all(o, 1, 0);
     step(o, (proto_event){.kind = PROTO_ALLOWED, .round = 10});
@@ -58,8 +58,8 @@ static void start(world *o)
 static void computes_once_it_is_attached_complete_and_allowed(void **state)
 {
     world *o = *state;
-    give_plan(o, 1, false);
-    assert_int_equal(nth_effect(&o->effects, PROTO_CONNECT, 0)->round, PROTO_NOTHING);
+    give_plan(o, 1);
+    assert_int_equal(nth_effect(&o->effects, PROTO_CONNECT, 0)->node, PARENT);
     step(o, (proto_event){.kind = PROTO_ALLOWED, .round = 10});
     assert_int_equal(o->effects.count, 0);
     step(o, (proto_event){.kind = PROTO_ATTACHED, .generation = 1});
@@ -84,7 +84,7 @@ static void pushes_every_chunk_and_goes_on_when_all_are_back(void **state)
 static void stops_at_the_last_allowed_round(void **state)
 {
     world *o = *state;
-    give_plan(o, 1, false);
+    give_plan(o, 1);
     step(o, (proto_event){.kind = PROTO_ATTACHED, .generation = 1});
     step(o, (proto_event){.kind = PROTO_ALLOWED, .round = 1});
     pull_all(o, 1, 0);
@@ -101,8 +101,8 @@ static void a_new_edge_gets_only_the_chunks_that_are_not_applied(void **state)
     start(o);
     step(o, (proto_event){.kind = PROTO_COMPUTED, .round = 1, .weight = 1});
     step(o, (proto_event){.kind = PROTO_PULLED, .generation = 1, .round = 1, .chunk = 1});
-    give_plan(o, 2, false);
-    assert_int_equal(nth_effect(&o->effects, PROTO_CONNECT, 0)->round, 0);
+    give_plan(o, 2);
+    assert_int_equal(nth_effect(&o->effects, PROTO_CONNECT, 0)->generation, 2);
     step(o, (proto_event){.kind = PROTO_ATTACHED, .generation = 2});
     assert_int_equal(count_effects(&o->effects, PROTO_SEND_UP), 2);
     assert_int_equal(nth_effect(&o->effects, PROTO_SEND_UP, 0)->chunk, 0);
@@ -131,20 +131,30 @@ static void an_older_plan_changes_nothing(void **state)
 {
     world *o = *state;
     start(o);
-    give_plan(o, 1, true);
+    give_plan(o, 1);
     assert_int_equal(o->effects.count, 0);
     assert_true(o->w.attached);
 }
 
-static void forgets_only_after_the_computation_under_way(void **state)
+static void gives_what_a_parent_asks_for_even_while_it_computes(void **state)
 {
     world *o = *state;
+    proto_event asked = {.kind = PROTO_ASKED, .generation = 1, .chunk = 1};
+    give_plan(o, 1);
+    step(o, (proto_event){.kind = PROTO_ATTACHED, .generation = 1});
+    step(o, asked); /* has nothing yet */
+    assert_int_equal(o->effects.count, 0);
     start(o);
-    give_plan(o, 2, true);
-    assert_int_equal(count_effects(&o->effects, PROTO_CONNECT), 0);
-    step(o, (proto_event){.kind = PROTO_COMPUTED, .round = 1, .weight = 1});
-    assert_int_equal(nth_effect(&o->effects, PROTO_CONNECT, 0)->round, PROTO_NOTHING);
-    assert_int_equal(count_effects(&o->effects, PROTO_SEND_UP), 0);
+    assert_int_equal(o->w.state, WORKER_COMPUTING);
+    step(o, asked);
+    assert_int_equal(nth_effect(&o->effects, PROTO_GIVE, 0)->chunk, 1);
+    assert_int_equal(nth_effect(&o->effects, PROTO_GIVE, 0)->round, 0);
+    asked.generation = 2;
+    step(o, asked);
+    assert_int_equal(o->effects.count, 0);
+    asked = (proto_event){.kind = PROTO_ASKED, .generation = 1, .chunk = CHUNKS};
+    step(o, asked);
+    assert_int_equal(o->effects.count, 0);
 }
 
 static void a_lost_parent_is_sought_again(void **state)
@@ -169,7 +179,7 @@ int main(void)
         UNIT(a_new_edge_gets_only_the_chunks_that_are_not_applied),
         UNIT(takes_nothing_of_another_generation_or_a_second_time),
         UNIT(an_older_plan_changes_nothing),
-        UNIT(forgets_only_after_the_computation_under_way),
+        UNIT(gives_what_a_parent_asks_for_even_while_it_computes),
         UNIT(a_lost_parent_is_sought_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

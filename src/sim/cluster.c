@@ -41,7 +41,9 @@ static edgeps_err make_history(cluster *c)
     c->history = mem_alloc((size_t)c->history_rounds, sizeof *c->history);
     c->round_end_s = mem_alloc((size_t)c->history_rounds, sizeof *c->round_end_s);
     c->saved = mem_alloc((size_t)c->chunk_count, sizeof *c->saved);
-    if (!c->history || !c->round_end_s || !c->saved)
+    c->applied = mem_alloc((size_t)(c->history_rounds * c->chunk_count), sizeof *c->applied);
+    c->repeated = mem_alloc((size_t)c->history_rounds, sizeof *c->repeated);
+    if (!c->history || !c->round_end_s || !c->saved || !c->applied || !c->repeated)
         return EDGEPS_NOMEM;
     for (int64_t r = 0; r < c->history_rounds; r++) {
         c->history[r] = mem_alloc((size_t)c->chunk_count, sizeof **c->history);
@@ -91,14 +93,21 @@ void cluster_free(cluster *c)
     for (int64_t r = 0; c->history && r < c->history_rounds; r++)
         mem_free(c->history[r]);
     for (size_t k = 0; k < c->announcement_count; k++)
-        plan_free(&c->announcements[k].plan);
+        plan_free(&c->announcements[k]);
     mem_free(c->announcements);
     mem_free(c->nodes);
     mem_free(c->wanted);
     mem_free(c->history);
     mem_free(c->round_end_s);
     mem_free(c->saved);
+    mem_free(c->applied);
+    mem_free(c->repeated);
     mem_free(c->items);
+    for (cluster_versions *v = c->letters; v;) {
+        cluster_versions *next = v->next;
+        mem_free(v);
+        v = next;
+    }
     heap_free(&c->agenda);
     plan_free(&c->moving);
     coordinator_free(&c->coordinator);

@@ -50,10 +50,11 @@ typedef struct cluster_node {
     double global_busy_s;
 } cluster_node;
 
-typedef struct announcement {
-    plan plan;
-    bool forget;
-} announcement;
+/* Versions of all chunks as they were when a message left; kept to the end of the run. */
+typedef struct cluster_versions {
+    struct cluster_versions *next;
+    int64_t of[];
+} cluster_versions;
 
 typedef struct cluster {
     const problem *p;
@@ -67,7 +68,7 @@ typedef struct cluster {
     coordinator coordinator;
     cluster_node *nodes;
     uint64_t *wanted; /* per edge: grows whenever the child's wish changes */
-    announcement *announcements;
+    plan *announcements;
     size_t announcement_count;
     heap agenda;
     agenda_item *items;
@@ -77,11 +78,14 @@ typedef struct cluster {
     int64_t saved_round;
     uint64_t **history; /* per round: parameters of all chunks */
     int64_t history_rounds;
+    bool *applied;  /* round x chunk: some global server has applied it */
+    bool *repeated; /* per round: some chunk of it was applied again */
     double *round_end_s;
     bool ended;
     edgeps_err outcome;
     sim_result result;
     proto_effects effects; /* of the step being carried out */
+    cluster_versions *letters;
 } cluster;
 
 edgeps_err cluster_make(const problem *p, const sim_options *options, edgeps_diag *diag,
@@ -97,7 +101,7 @@ bool cluster_due(cluster *c, double time_s, agenda_item *out);
  * arrived, if one did. (roles.c) */
 edgeps_err roles_step(cluster *c, size_t node, cluster_role role, const proto_event *event,
                       uint64_t payload);
-edgeps_err roles_plan(cluster *c, size_t node, const announcement *news);
+edgeps_err roles_plan(cluster *c, size_t node, const plan *pl);
 edgeps_err roles_connect(cluster *c, const agenda_item *item);
 edgeps_err roles_arrive(cluster *c, const wires_arrival *arrival);
 

@@ -33,7 +33,7 @@ static edgeps_err want_plan(cluster *c)
                           (coordinator_event){.kind = COORDINATOR_PLANNED,
                                               .plan = &c->moving,
                                               .move_count = next.global != in_force->global,
-                                              .restored_round = global_gone ? c->saved_round : -1});
+                                              .restored = global_gone});
 }
 
 /* The only state that moves is the global server's: local servers get theirs when they attach. */
@@ -69,18 +69,18 @@ edgeps_err control_moved(cluster *c, size_t node)
     return control_step(c, &(coordinator_event){.kind = COORDINATOR_MOVED, .ok = ok});
 }
 
-static edgeps_err announce(cluster *c, const coordinator_effect *effect)
+static edgeps_err announce(cluster *c)
 {
     size_t k = c->announcement_count;
-    announcement *all = mem_resize(c->announcements, k + 1, sizeof *all);
+    plan *all = mem_resize(c->announcements, k + 1, sizeof *all);
     if (!all)
         return EDGEPS_NOMEM;
     c->announcements = all;
-    edgeps_err err = plan_copy(&c->coordinator.plan, &all[k].plan);
+    edgeps_err err = plan_copy(&c->coordinator.plan, &all[k]);
     if (err)
         return err;
-    all[k].forget = effect->forget;
     c->announcement_count++;
+    c->result.lost_globals += c->coordinator.restored;
     c->result.generations++;
     for (size_t i = 0; !err && i < c->p->count; i++) {
         double delay_s = c->options->most_control_delay_s * rng_uniform(&c->random);
@@ -136,7 +136,7 @@ static edgeps_err carry_out(cluster *c, const coordinator_effect *effect)
     case COORDINATOR_COMMIT:
         return control_report(c, 0, (coordinator_event){.kind = COORDINATOR_COMMITTED});
     case COORDINATOR_ANNOUNCE:
-        return announce(c, effect);
+        return announce(c);
     case COORDINATOR_ALLOW:
         return allow(c, effect->round);
     case COORDINATOR_EPOCH_BEGUN:

@@ -28,6 +28,11 @@ static uint32_t edge_of(const cluster *c, size_t node, cluster_role child_role)
     return (uint32_t)(child_role == CLUSTER_WORKER ? node : c->p->count + node);
 }
 
+static cluster_role child_of(cluster_role parent)
+{
+    return parent == CLUSTER_LOCAL ? CLUSTER_WORKER : CLUSTER_LOCAL;
+}
+
 static edgeps_err broken(const cluster *c, const char *what, size_t node, int64_t round,
                          int64_t chunk)
 {
@@ -39,8 +44,8 @@ static edgeps_err broken(const cluster *c, const char *what, size_t node, int64_
 static const plan *plan_of_generation(const cluster *c, uint64_t generation)
 {
     for (size_t k = c->announcement_count; k-- > 0;)
-        if (c->announcements[k].plan.generation == generation)
-            return &c->announcements[k].plan;
+        if (c->announcements[k].generation == generation)
+            return &c->announcements[k];
     return NULL;
 }
 
@@ -63,9 +68,32 @@ static edgeps_err check_sum(const cluster *c, size_t node, const proto_effect *e
     return EDGEPS_OK;
 }
 
+/* At most the round that runs is repeated: nobody of the tree has what is applied again. */
+static edgeps_err check_repetition(cluster *c, size_t node, const proto_effect *effect)
+{
+    bool *applied = &c->applied[effect->round * c->chunk_count + effect->chunk];
+    uint64_t generation = c->nodes[node].global.family.generation;
+    for (size_t i = 0; *applied && i < c->p->count; i++) {
+        const cluster_node *n = &c->nodes[i];
+        bool holds =
+            (n->worker.parent != PROTO_NO_NODE && n->worker.generation == generation &&
+             n->worker.have.of[effect->chunk] >= effect->round) ||
+            (n->local.parent != PROTO_NO_NODE && n->local.family.generation == generation &&
+             n->local.have.of[effect->chunk] >= effect->round);
+        if (n->alive && holds)
+            return broken(c, "a round that a node holds is repeated", i, effect->round,
+                          effect->chunk);
+    }
+    c->repeated[effect->round] |= *applied;
+    *applied = true;
+    return EDGEPS_OK;
+}
+
 static edgeps_err apply(cluster *c, size_t node, const proto_effect *effect)
 {
     edgeps_err err = check_sum(c, node, effect);
+    if (!err)
+        err = check_repetition(c, node, effect);
     if (err)
         return err;
     cluster_node *n = &c->nodes[node];
@@ -107,26 +135,53 @@ static edgeps_err sum(cluster *c, size_t node, cluster_role role, const proto_ef
     return cluster_at(c, *busy_s, item);
 }
 
+/* Payload of a chunk that leaves `role`: a gradient or sum, or parameters. */
+static uint64_t payload_of(const cluster *c, size_t node, cluster_role role,
+                           const proto_effect *effect)
+{
+    const cluster_node *n = &c->nodes[node];
+    if (effect->kind == PROTO_SEND_UP)
+        return role == CLUSTER_WORKER ? roles_gradient(c, node, effect->round, effect->chunk)
+                                      : n->local_sum[effect->chunk];
+    const uint64_t *const parameters[] = {[CLUSTER_WORKER] = n->worker_parameters,
+                                          [CLUSTER_LOCAL] = n->local_parameters,
+                                          [CLUSTER_GLOBAL] = n->global_parameters};
+    return parameters[role][effect->chunk];
+}
+
 static edgeps_err send_chunk(cluster *c, size_t node, cluster_role role, const proto_effect *effect)
 {
-    cluster_node *n = &c->nodes[node];
-    bool up = effect->kind == PROTO_SEND_UP;
-    wires_message m = {.event = {.kind = up ? PROTO_PUSHED : PROTO_PULLED,
+    proto_event_kind kind = effect->kind == PROTO_SEND_UP     ? PROTO_PUSHED
+                            : effect->kind == PROTO_SEND_DOWN ? PROTO_PULLED
+                                                              : PROTO_GIVEN;
+    wires_message m = {.event = {.kind = kind,
                                  .node = (int32_t)node,
                                  .generation = effect->generation,
                                  .round = effect->round,
                                  .chunk = effect->chunk,
                                  .weight = effect->weight},
-                       .bytes = (double)job_chunk_wire_bytes(&c->p->job, effect->chunk)};
-    if (up) {
-        m.payload = role == CLUSTER_WORKER ? roles_gradient(c, node, effect->round, effect->chunk)
-                                           : n->local_sum[effect->chunk];
+                       .bytes = (double)job_chunk_wire_bytes(&c->p->job, effect->chunk),
+                       .payload = payload_of(c, node, role, effect)};
+    if (kind != PROTO_PULLED)
         return wires_send(c->wires, edge_of(c, node, role), WIRES_UP, m);
-    }
-    bool from_local = role == CLUSTER_LOCAL;
-    m.payload = (from_local ? n->local_parameters : n->global_parameters)[effect->chunk];
-    cluster_role child = from_local ? CLUSTER_WORKER : CLUSTER_LOCAL;
-    return wires_send(c->wires, edge_of(c, (size_t)effect->node, child), WIRES_DOWN, m);
+    return wires_send(c->wires, edge_of(c, (size_t)effect->node, child_of(role)), WIRES_DOWN, m);
+}
+
+/* What a child tells of its versions: those of this moment. */
+static edgeps_err send_versions(cluster *c, uint32_t edge, wires_message message)
+{
+    size_t child = edge % c->p->count;
+    const versions *have =
+        edge < c->p->count ? &c->nodes[child].worker.have : &c->nodes[child].local.have;
+    size_t bytes = (size_t)c->chunk_count * sizeof *have->of;
+    cluster_versions *letter = mem_alloc(1, sizeof *letter + bytes);
+    if (!letter)
+        return EDGEPS_NOMEM;
+    letter->next = c->letters;
+    c->letters = letter;
+    memcpy(letter->of, have->of, bytes);
+    message.event.have = letter->of;
+    return wires_send(c->wires, edge, WIRES_UP, message);
 }
 
 static edgeps_err want_edge(cluster *c, size_t node, cluster_role role, const proto_effect *effect)
@@ -134,15 +189,13 @@ static edgeps_err want_edge(cluster *c, size_t node, cluster_role role, const pr
     uint32_t edge = edge_of(c, node, role);
     c->wanted[edge]++;
     wires_close(c->wires, edge);
-    agenda_item item = {.kind = AGENDA_CONNECT,
-                        .role = role,
-                        .node = effect->node,
-                        .edge = edge,
-                        .wanted = c->wanted[edge],
-                        .event = {.kind = PROTO_ATTACH,
-                                  .node = (int32_t)node,
-                                  .generation = effect->generation,
-                                  .round = effect->round}};
+    agenda_item item = {
+        .kind = AGENDA_CONNECT,
+        .role = role,
+        .node = effect->node,
+        .edge = edge,
+        .wanted = c->wanted[edge],
+        .event = {.kind = PROTO_ATTACH, .node = (int32_t)node, .generation = effect->generation}};
     return cluster_at(c, c->now_s, item);
 }
 
@@ -163,7 +216,7 @@ static edgeps_err end_edge(cluster *c, size_t node, cluster_role role)
 /* The parent ends the edge of a child: the child learns that it lost its parent. */
 static edgeps_err refuse(cluster *c, cluster_role role, const proto_effect *effect)
 {
-    cluster_role child = role == CLUSTER_LOCAL ? CLUSTER_WORKER : CLUSTER_LOCAL;
+    cluster_role child = child_of(role);
     wires_close(c->wires, edge_of(c, (size_t)effect->node, child));
     agenda_item item = {.kind = AGENDA_ROLE,
                         .role = child,
@@ -191,6 +244,23 @@ static edgeps_err round_done(cluster *c, size_t node, cluster_role role, const p
                                               .round = effect->round});
 }
 
+/* A word without chunk from a server to its child. */
+static edgeps_err send_down_word(cluster *c, cluster_role role, proto_event_kind kind,
+                                 const proto_effect *effect)
+{
+    wires_message m = {
+        .event = {.kind = kind, .generation = effect->generation, .chunk = effect->chunk}};
+    return wires_send(c->wires, edge_of(c, (size_t)effect->node, child_of(role)), WIRES_DOWN, m);
+}
+
+static void store(cluster_node *n, cluster_role role, const proto_effect *effect, uint64_t payload)
+{
+    uint64_t *const parameters[] = {[CLUSTER_WORKER] = n->worker_parameters,
+                                    [CLUSTER_LOCAL] = n->local_parameters,
+                                    [CLUSTER_GLOBAL] = n->global_parameters};
+    parameters[role][effect->chunk] = payload;
+}
+
 static edgeps_err carry_out(cluster *c, size_t node, cluster_role role, const proto_effect *effect,
                             uint64_t payload)
 {
@@ -201,15 +271,20 @@ static edgeps_err carry_out(cluster *c, size_t node, cluster_role role, const pr
         return want_edge(c, node, role, effect);
     case PROTO_DISCONNECT:
         return end_edge(c, node, role);
-    case PROTO_ACCEPT: {
-        cluster_role child = role == CLUSTER_LOCAL ? CLUSTER_WORKER : CLUSTER_LOCAL;
-        wires_message m = {.event = {.kind = PROTO_ATTACHED, .generation = effect->generation}};
-        return wires_send(c->wires, edge_of(c, (size_t)effect->node, child), WIRES_DOWN, m);
-    }
+    case PROTO_ACCEPT:
+        return send_down_word(c, role, PROTO_ATTACHED, effect);
+    case PROTO_ASK:
+        return send_down_word(c, role, PROTO_ASKED, effect);
+    case PROTO_HAVE:
+        return send_versions(c, edge_of(c, node, role),
+                             (wires_message){.event = {.kind = PROTO_HAS,
+                                                       .node = (int32_t)node,
+                                                       .generation = effect->generation}});
     case PROTO_REFUSE:
         return refuse(c, role, effect);
     case PROTO_SEND_UP:
     case PROTO_SEND_DOWN:
+    case PROTO_GIVE:
         return send_chunk(c, node, role, effect);
     case PROTO_TAKE_FIRST:
         sums[effect->chunk] = payload;
@@ -218,8 +293,7 @@ static edgeps_err carry_out(cluster *c, size_t node, cluster_role role, const pr
         sums[effect->chunk] += payload;
         return EDGEPS_OK;
     case PROTO_STORE:
-        (role == CLUSTER_WORKER ? n->worker_parameters : n->local_parameters)[effect->chunk] =
-            payload;
+        store(n, role, effect, payload);
         return EDGEPS_OK;
     case PROTO_DROP:
         c->result.dropped_chunks++;
@@ -275,10 +349,9 @@ static size_t list_children(const plan *pl, int32_t parent, int32_t *children)
     return count;
 }
 
-edgeps_err roles_plan(cluster *c, size_t node, const announcement *news)
+edgeps_err roles_plan(cluster *c, size_t node, const plan *pl)
 {
     cluster_node *n = &c->nodes[node];
-    const plan *pl = &news->plan;
     uint64_t generation = pl->generation;
     if (!n->alive)
         return EDGEPS_OK;
@@ -294,13 +367,12 @@ edgeps_err roles_plan(cluster *c, size_t node, const announcement *news)
         err = carry_out_all(c, node, CLUSTER_GLOBAL, 0);
     count = list_children(pl, (int32_t)node, children);
     if (!err)
-        err = local_plan(&n->local,
-                         &(local_part){generation, pl->global, children, count, news->forget},
+        err = local_plan(&n->local, &(local_part){generation, pl->global, children, count},
                          &c->effects);
     if (!err)
         err = carry_out_all(c, node, CLUSTER_LOCAL, 0);
     if (!err)
-        err = worker_plan(&n->worker, generation, pl->parent[node], news->forget, &c->effects);
+        err = worker_plan(&n->worker, generation, pl->parent[node], &c->effects);
     mem_free(children);
     return err ? err : carry_out_all(c, node, CLUSTER_WORKER, 0);
 }
@@ -315,7 +387,7 @@ edgeps_err roles_connect(cluster *c, const agenda_item *item)
         return cluster_at(c, c->now_s + retry_s, *item);
     }
     wires_open(c->wires, item->edge, (int32_t)child, item->node);
-    return wires_send(c->wires, item->edge, WIRES_UP, (wires_message){.event = item->event});
+    return send_versions(c, item->edge, (wires_message){.event = item->event});
 }
 
 edgeps_err roles_arrive(cluster *c, const wires_arrival *arrival)

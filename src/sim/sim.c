@@ -71,6 +71,8 @@ static edgeps_err report(const cluster *c, sim_result *out)
     int64_t rounds = c->options->epochs * c->p->rounds;
     sim_result r = c->result;
     r.rounds = rounds;
+    for (int64_t k = 0; k < c->history_rounds; k++)
+        r.repeated_rounds += c->repeated[k];
     r.total_s = c->now_s - c->begun_s;
     r.round_s = mem_alloc((size_t)rounds, sizeof *r.round_s);
     if (!r.round_s)

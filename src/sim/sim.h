@@ -5,7 +5,8 @@
  * A gradient is one number per chunk, drawn from (seed, worker, round, chunk); sums wrap around
  * modulo 2^64. The simulator knows what each applied sum must be, so a gradient that is lost or
  * counted twice ends the run with EDGEPS_INTERNAL and the place; so does a worker that computes on
- * parameters that are not the round's.
+ * parameters that are not the round's, and a chunk that is applied again although a node of the
+ * tree still holds it.
  */
 #ifndef EDGEPS_SIM_SIM_H
 #define EDGEPS_SIM_SIM_H
@@ -51,7 +52,8 @@ typedef struct sim_result {
     double total_s; /* virtual, from the first epoch's beginning */
     uint64_t generations;
     uint64_t dropped_chunks;
-    uint64_t repeated_pushes; /* chunks pushed beyond one per worker and round */
+    uint64_t lost_globals;    /* losses of the global server that a generation answered */
+    uint64_t repeated_rounds; /* of which a chunk was applied a second time */
 } sim_result;
 
 edgeps_err sim_run(const problem *p, const sim_options *options, edgeps_diag *diag,

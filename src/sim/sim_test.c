@@ -178,14 +178,21 @@ static void run_trial(uint64_t seed, const trial *t, sim_result *result)
 static void every_round_counts_each_gradient_once_whichever_node_dies(void **state)
 {
     (void)state;
-    uint64_t generations = 0;
+    uint64_t generations = 0, lost_globals = 0, repeated = 0;
     for (uint64_t seed = 1; seed <= 150; seed++) {
         sim_result result;
         run_trial(seed, &(trial){.kills = 1, .keep = true}, &result);
         generations += result.generations;
+        lost_globals += result.lost_globals;
+        repeated += result.repeated_rounds;
+        if (result.repeated_rounds > result.lost_globals)
+            fail_msg("seed %d: %d rounds are repeated", (int)seed, (int)result.repeated_rounds);
         sim_result_free(&result);
     }
     assert_true(generations > 200); /* most deaths came in time to matter */
+    assert_true(lost_globals > 10);
+    print_message("%d global servers lost, %d rounds repeated in part\n", (int)lost_globals,
+                  (int)repeated);
 }
 
 static void several_deaths_and_cuts_at_once_neither_hang_nor_miscount(void **state)

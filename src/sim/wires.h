@@ -12,7 +12,8 @@
 
 typedef enum wires_direction { WIRES_UP, WIRES_DOWN } wires_direction;
 
-/* What travels. `payload` stands for the chunk's numbers: sums of it wrap around modulo 2^64. */
+/* What travels. `payload` stands for the chunk's numbers: sums of it wrap around modulo 2^64. What
+ * the event lends outlives the run. */
 typedef struct wires_message {
     proto_event event;
     double bytes; /* 0: control */

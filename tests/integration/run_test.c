@@ -41,19 +41,25 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Four nodes; b is the best connected one and so becomes the global server. */
-static void write_network(const char *scenario)
+/* Nodes a, b, ... with these rates both ways. */
+static void write_nodes(const int *mbit_per_s, int count, const char *scenario)
 {
     FILE *file = fopen(network, "we");
     assert_non_null(file);
-    fputs("{\"edgeps\": \"network/1\", \"name\": \"four\", \"nodes\": [\n", file);
-    for (int i = 0; i < 4; i++)
+    fputs("{\"edgeps\": \"network/1\", \"name\": \"few\", \"nodes\": [\n", file);
+    for (int i = 0; i < count; i++)
         fprintf(file,
                 "%s{\"name\": \"%c\", \"up\": \"%d Mbit/s\", \"down\": \"%d Mbit/s\","
                 " \"compute\": \"20000 samples/s\", \"free\": \"16 MiB\"}",
-                i ? ",\n" : "", 'a' + i, i == 1 ? 2000 : 600, i == 1 ? 2000 : 600);
+                i ? ",\n" : "", 'a' + i, mbit_per_s[i], mbit_per_s[i]);
     fprintf(file, "],\n \"scenario\": [%s]}\n", scenario);
     assert_int_equal(fclose(file), 0);
+}
+
+/* Four nodes; b is the best connected one and so becomes the global and the only local server. */
+static void write_network(const char *scenario)
+{
+    write_nodes((const int[]){600, 2000, 600, 600}, 4, scenario);
 }
 
 static void run(command *c, const char *const *more)
@@ -145,7 +151,7 @@ static void a_killed_worker_is_left_out_and_the_epochs_are_all_there(void **stat
     expect_nobody_left(&c);
 }
 
-static void a_killed_global_server_costs_its_epoch_and_no_more(void **state)
+static void a_killed_global_server_is_restored_from_the_checkpoint(void **state)
 {
     (void)state;
     command c;
@@ -156,6 +162,22 @@ static void a_killed_global_server_costs_its_epoch_and_no_more(void **state)
     expect(&c, "global server b;");
     expect(&c, "lost b: dead");
     expect(&c, "from the checkpoint");
+    expect_epochs(&c, 3);
+    expect_nobody_left(&c);
+}
+
+/* The second local server, e, has kept the optimizer's state. */
+static void a_killed_global_server_is_restored_from_its_standby(void **state)
+{
+    (void)state;
+    command c;
+    write_nodes((const int[]){200, 300, 200, 200, 290, 200}, 6,
+                "{\"epoch\": 2, \"node\": \"b\", \"kill\": true}");
+    run(&c, (const char *const[]){NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect(&c, "global server b; local servers b, e;");
+    expect(&c, "restored the global server on e from what it kept in reserve");
     expect_epochs(&c, 3);
     expect_nobody_left(&c);
 }
@@ -337,7 +359,8 @@ int main(void)
         UNIT(trains_and_leaves_events_plans_checkpoints_and_the_model),
         UNIT(prints_events_as_json_lines),
         UNIT(a_killed_worker_is_left_out_and_the_epochs_are_all_there),
-        UNIT(a_killed_global_server_costs_its_epoch_and_no_more),
+        UNIT(a_killed_global_server_is_restored_from_the_checkpoint),
+        UNIT(a_killed_global_server_is_restored_from_its_standby),
         UNIT(a_stopped_node_is_left_out_when_it_stays_silent),
         UNIT(an_interrupted_run_ends_at_once_and_is_resumed),
         UNIT(stores_and_forwards_where_asked),
