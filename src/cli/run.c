@@ -46,6 +46,7 @@ enum {
     BACKEND,
     PORT,
     CERTS,
+    INSECURE,
     SILENT,
     RESUME,
     JSON,
@@ -80,6 +81,7 @@ static const options_row rows[OPTIONS] = {
     [PORT] = {"port", "N", "0", "of the coordinator; 0: any free one", false},
     [CERTS] = {"certs", "FOLDER", NULL,
                "TLS between all agents, with these certificates (edgeps cert)", true},
+    [INSECURE] = {"insecure", NULL, NULL, "let connections leave this host without TLS", true},
     [SILENT] = {"silent", "SECONDS", "3", "a node that is not heard for so long is gone", true},
     [RESUME] = {"resume", "DIR", NULL, "go on from the last checkpoint of an earlier run", false},
     [JSON] = {"json", NULL, NULL, "events as JSON lines on standard output", false},
@@ -237,6 +239,7 @@ static edgeps_err read_settings(run *r, edgeps_diag *diag)
     r->host.data_dir = r->value[DATA];
     r->host.out_dir = r->value[OUT];
     r->host.certs = r->value[CERTS];
+    r->host.insecure = r->value[INSECURE] != NULL;
     r->host.resume = r->value[RESUME] != NULL;
     return err;
 }

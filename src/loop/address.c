@@ -69,3 +69,24 @@ edgeps_err address_parse(const char *host, int port, edgeps_diag *diag, address 
     *out = a;
     return EDGEPS_OK;
 }
+
+bool loop_is_loopback(const char *host)
+{
+    address a;
+    if (address_parse(host, 0, NULL, &a))
+        return false;
+    if (a.storage.ss_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)&a.storage)->sin6_addr);
+    return ntohl(((const struct sockaddr_in *)&a.storage)->sin_addr.s_addr) >> 24 == 127;
+}
+
+edgeps_err loop_set_source(loop *l, const char *host, edgeps_diag *diag)
+{
+    address a;
+    edgeps_err err = address_parse(host, 0, diag, &a);
+    if (err)
+        return err;
+    l->source = a.storage;
+    l->source_length = a.length;
+    return EDGEPS_OK;
+}

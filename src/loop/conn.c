@@ -152,8 +152,23 @@ void conn_attach(conn *c, const loop_handlers *handlers, void *ctx)
         conn_poll_for(c, c->interest | UV_READABLE);
 }
 
+/* The port is the kernel's choice at connect, when it knows the other end. */
+static bool take_source(conn *c, const address *to)
+{
+    const loop *l = c->owner;
+    int on = 1;
+    if (l->source_length == 0 || l->source.ss_family != to->storage.ss_family)
+        return true;
+    setsockopt(c->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    return bind(c->fd, (const struct sockaddr *)&l->source, l->source_length) == 0;
+}
+
 static void start_connect(conn *c, const address *to)
 {
+    if (!take_source(c, to)) {
+        conn_fail(c, EDGEPS_IO, "%s", address_errno_text(errno));
+        return;
+    }
     /* EINTR leaves the attempt running, as EINPROGRESS does. */
     if (connect(c->fd, (const struct sockaddr *)&to->storage, to->length) != 0 &&
         errno != EINPROGRESS && errno != EINTR)

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "trust/session.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -101,6 +102,12 @@ edgeps_err loop_on_signal(loop *l, int signo, void (*caught)(void *ctx, int sign
  * An accepted one comes to its acceptor when the peer is known, and else to nobody: the refusal is
  * logged. `keys` outlive the loop. */
 void loop_secure(loop *l, const trust *keys);
+
+/* Whether a host is this one for sure: 127.0.0.0/8 or ::1. False also for what is no address. */
+bool loop_is_loopback(const char *host);
+
+/* From now on connections leave from this address; EDGEPS_IO when it is none. */
+edgeps_err loop_set_source(loop *l, const char *host, edgeps_diag *diag);
 
 /* Listens on this address only; port 0 takes any free one. EDGEPS_IO in one line when it cannot. */
 edgeps_err loop_listen(loop *l, const char *host, int port, const loop_acceptor *acceptor,

@@ -94,8 +94,10 @@ struct loop {
     heap timers; /* ids are loop_timer pointers; cancelled ones stay until they are due */
     lane up;
     lane down;
-    struct out_queue finished;  /* frames whose `sent` is due */
-    const trust *keys;          /* NULL: plain */
+    struct out_queue finished; /* frames whose `sent` is due */
+    const trust *keys;         /* NULL: plain */
+    struct sockaddr_storage source;
+    socklen_t source_length;    /* 0: any */
     struct conn_list strangers; /* in the order of their coming */
     size_t knocking;            /* accepted ones among them */
     int64_t refusals_from_ns;   /* begin of the second in which refusals are counted */

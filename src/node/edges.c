@@ -411,6 +411,12 @@ static void accepted(void *ctx, conn *c)
 edgeps_err edges_listen(agent *a)
 {
     loop_acceptor acceptor = {accepted, a};
-    return loop_listen(a->loop, a->settings.addresses[a->settings.node], 0, &acceptor, a->diag,
-                       &a->listener);
+    const char *address = a->settings.addresses[a->settings.node];
+    edgeps_err err = loop_listen(a->loop, address, 0, &acceptor, a->diag, &a->listener);
+    if (!err)
+        err = loop_set_source(a->loop, address, a->diag);
+    if (!err)
+        return EDGEPS_OK;
+    return diag_wrap(a->diag, err == EDGEPS_IO ? EDGEPS_USAGE : err,
+                     "node %s cannot use its address %s", a->options->name, address);
 }

@@ -393,6 +393,34 @@ static edgeps_err share_data(host *h)
     return EDGEPS_OK;
 }
 
+static const char *address_of(const host_options *o, size_t node)
+{
+    const char *own = o->net->nodes[node].address;
+    if (o->node_addresses)
+        return o->node_addresses[node];
+    return own ? own : HOST_LOOPBACK;
+}
+
+/* Plain bytes stay on loopback, or in networks that are the job's own. */
+static edgeps_err check_secrecy(const host *h)
+{
+    const host_options *o = h->options;
+    size_t i = 0;
+    while (i < h->net->count && loop_is_loopback(h->addresses[i]))
+        i++;
+    if (o->certs || o->node_addresses || i == h->net->count)
+        return EDGEPS_OK;
+    if (!o->insecure)
+        return diag_fail(h->diag, EDGEPS_USAGE,
+                         "node %s is at %s, beyond loopback: give --certs FOLDER (edgeps cert init "
+                         "makes it), or --insecure to send everything in plain",
+                         host_name(h, (int64_t)i), h->addresses[i]);
+    log_line(LOG_WARNING,
+             "node %s is at %s: who is on the way can read and change all (--insecure)",
+             host_name(h, (int64_t)i), h->addresses[i]);
+    return EDGEPS_OK;
+}
+
 static edgeps_err make(host *h)
 {
     const host_options *o = h->options;
@@ -407,9 +435,11 @@ static edgeps_err make(host *h)
         return diag_fail(h->diag, EDGEPS_NOMEM, "no memory for %zu nodes", n);
     for (size_t i = 0; i < n; i++) {
         h->names[i] = o->net->nodes[i].name;
-        h->addresses[i] = o->node_addresses ? o->node_addresses[i] : HOST_LOOPBACK;
+        h->addresses[i] = address_of(o, i);
     }
-    edgeps_err err = share_data(h);
+    edgeps_err err = check_secrecy(h);
+    if (!err)
+        err = share_data(h);
     if (!err)
         err = transfer_make(h);
     if (!err)

@@ -33,9 +33,11 @@ typedef struct host_options {
     const char *out_dir; /* exists; gets events, plans, checkpoints, the model */
     const char *address; /* where the coordinator listens; NULL: loopback */
     int port;            /* of the control plane; 0: any free one */
-    /* where each node's agent listens; NULL: loopback */
+    /* Where each node's agent listens, in networks that nobody else is in; NULL: as the network
+     * says. */
     const char *const *node_addresses;
     const char *certs; /* folder of certificates for TLS; NULL: plain */
+    bool insecure;     /* plain beyond loopback, too */
     bool resume;       /* go on from the newest checkpoint in out_dir */
     double silent_s;   /* a node that is not heard for so long is gone */
     meter_observer *observe;

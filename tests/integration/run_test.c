@@ -337,6 +337,47 @@ static void with_certificates_it_trains_over_tls(void **state)
     expect_nobody_left(&c);
 }
 
+/* Four nodes at the addresses 127.0.0.2 to 5, but c at `odd`. */
+static void write_addresses(const char *odd)
+{
+    char address[32];
+    FILE *file = fopen(network, "we");
+    assert_non_null(file);
+    fputs("{\"edgeps\": \"network/1\", \"name\": \"four\", \"nodes\": [\n", file);
+    for (int i = 0; i < 4; i++) {
+        snprintf(address, sizeof address, "127.0.0.%d", i + 2);
+        fprintf(file,
+                "%s{\"name\": \"%c\", \"up\": \"1 Gbit/s\", \"down\": \"1 Gbit/s\","
+                " \"compute\": \"20000 samples/s\", \"free\": \"16 MiB\", \"address\": \"%s\"}",
+                i ? ",\n" : "", 'a' + i, i == 2 ? odd : address);
+    }
+    fputs("]}\n", file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void nodes_are_where_the_network_says(void **state)
+{
+    (void)state;
+    command c;
+    write_addresses("127.0.0.4");
+    run(&c, (const char *const[]){NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect_epochs(&c, 3);
+    /* Addresses for documentation (RFC 5737): no host has them. */
+    write_addresses("192.0.2.7");
+    run(&c, (const char *const[]){"--force", NULL});
+    command_finish(&c);
+    command_expect_line(&c, 2, "node c is at 192.0.2.7, beyond loopback: give --certs FOLDER");
+    run(&c, (const char *const[]){"--force", "--insecure", NULL});
+    command_finish(&c);
+    expect_status(&c, 2);
+    expect(&c, "who is on the way can read and change all");
+    expect(&c, "node c cannot use its address 192.0.2.7");
+    assert_null(strstr(c.text, "\n    1 "));
+    expect_nobody_left(&c);
+}
+
 static void an_earlier_run_is_not_overwritten_unasked(void **state)
 {
     (void)state;
@@ -369,6 +410,7 @@ int main(void)
         UNIT(servers_move_when_storage_falls),
         UNIT(bad_input_is_refused_in_one_line),
         UNIT(with_certificates_it_trains_over_tls),
+        UNIT(nodes_are_where_the_network_says),
         UNIT(an_earlier_run_is_not_overwritten_unasked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
