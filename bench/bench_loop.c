@@ -1,7 +1,9 @@
-/* Bytes per second of frames through the event loop, beside plain blocking sockets in the same run:
+/* Bytes per second of frames through the event loop, plain and over TLS, beside plain blocking
+ * sockets in the same run:
  * gradients of 16 MiB in chunks of 256 KiB over loopback, the sender in a process of its own. */
 #include "base/clock.h"
 #include "loop/loop.h"
+#include "trust/cert.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -102,11 +104,13 @@ static void send_gradient(side *s)
     }
 }
 
-static void send_frames(int port)
+static void send_frames(int port, const trust *keys)
 {
     side s = {.gradients_left = GRADIENTS};
-    if (loop_make(NULL, &s.l) ||
-        loop_connect(s.l, "127.0.0.1", port, &handlers, &s, &s.c) != EDGEPS_OK)
+    if (loop_make(NULL, &s.l))
+        _exit(1);
+    loop_secure(s.l, keys);
+    if (loop_connect(s.l, "127.0.0.1", port, &handlers, &s, &s.c) != EDGEPS_OK)
         _exit(1);
     send_gradient(&s);
     loop_run(s.l);
@@ -115,19 +119,20 @@ static void send_frames(int port)
 }
 
 /* Bytes per second through two loops, 0 on a failure. */
-static double measure_loop(void)
+static double measure_loop(const trust *keys)
 {
     side s = {.frames = 0};
     loop_listener *listener = NULL;
     const loop_acceptor acceptor = {accepted, &s};
     if (loop_make(NULL, &s.l))
         return 0;
+    loop_secure(s.l, keys);
     if (loop_listen(s.l, "127.0.0.1", 0, &acceptor, NULL, &listener)) {
         loop_free(s.l);
         return 0;
     }
     if (fork() == 0)
-        send_frames(loop_listener_port(listener));
+        send_frames(loop_listener_port(listener), keys);
     loop_run(s.l);
     loop_free(s.l);
     wait(NULL);
@@ -177,22 +182,50 @@ static int ascending(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
+/* One member plays both sides. */
+static trust *make_keys(void)
+{
+    char folder[] = "/tmp/edgeps-bench-XXXXXX", path[64];
+    static const char *const files[] = {"authority.pem", "authority.key", "node-a.pem"};
+    trust *keys = NULL;
+    if (!mkdtemp(folder) || cert_make_authority(folder, "bench", 1, false, NULL) ||
+        cert_make_member(folder, "node/a", 1, false, NULL) ||
+        trust_load(folder, "node/a", NULL, &keys))
+        return NULL;
+    for (size_t k = 0; k < 3; k++) {
+        snprintf(path, sizeof path, "%s/%s", folder, files[k]);
+        unlink(path);
+    }
+    rmdir(folder);
+    return keys;
+}
+
 int main(void)
 {
-    double plain[RUNS], framed[RUNS], ratio[RUNS];
+    double plain[RUNS], framed[RUNS], ratio[RUNS], secured[RUNS], loss[RUNS];
+    trust *keys = make_keys();
+    if (!keys)
+        return 1;
     memset(gradient, 1, sizeof gradient);
     /* In turns, so that other load of the machine meets both. */
     for (int i = 0; i < RUNS; i++) {
         plain[i] = measure_plain();
-        framed[i] = measure_loop();
+        framed[i] = measure_loop(NULL);
+        secured[i] = measure_loop(keys);
         ratio[i] = framed[i] / plain[i];
+        loss[i] = secured[i] / framed[i];
     }
     qsort(plain, RUNS, sizeof *plain, ascending);
     qsort(framed, RUNS, sizeof *framed, ascending);
+    qsort(secured, RUNS, sizeof *secured, ascending);
+    qsort(loss, RUNS, sizeof *loss, ascending);
     qsort(ratio, RUNS, sizeof *ratio, ascending);
     printf(
         "medians of %d runs: plain sockets %.2f GB/s, loop %.2f GB/s, ratio %.2f (%.2f to %.2f)\n",
         RUNS, plain[RUNS / 2] * 1e-9, framed[RUNS / 2] * 1e-9, ratio[RUNS / 2], ratio[0],
         ratio[RUNS - 1]);
+    printf("TLS %.2f GB/s, of the loop without it %.2f (%.2f to %.2f)\n", secured[RUNS / 2] * 1e-9,
+           loss[RUNS / 2], loss[0], loss[RUNS - 1]);
+    trust_free(keys);
     return 0;
 }
