@@ -1,3 +1,4 @@
+#include "node/frame.h"
 #include "node/node_fixture.h"
 #include "trust/trust_fixture.h"
 
@@ -243,6 +244,96 @@ static void too_little_storage_everywhere_is_infeasible(void **state)
     fixture_free(&f);
 }
 
+/* A true member of the job that says another's name. */
+typedef struct impostor {
+    const char *certs;
+    int port;
+    loop *l;
+    conn *c;
+    int frames;
+    pthread_t thread;
+} impostor;
+
+static void *no_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)
+{
+    impostor *i = ctx;
+    (void)c;
+    (void)header;
+    (void)bytes;
+    i->frames++;
+    return NULL;
+}
+
+static void no_frame(void *ctx, conn *c, const uint8_t *header, void *payload)
+{
+    impostor *i = ctx;
+    (void)c;
+    (void)header;
+    (void)payload;
+    i->frames++;
+}
+
+static void end_loop(void *ctx, conn *c, edgeps_err err, const char *text)
+{
+    impostor *i = ctx;
+    (void)c;
+    (void)err;
+    (void)text;
+    loop_stop(i->l);
+}
+
+static void *pretend(void *ctx)
+{
+    impostor *i = ctx;
+    trust *keys = NULL;
+    wire_writer w = {0};
+    loop_handlers h = {.framing = frame_framing,
+                       .payload_buffer = no_buffer,
+                       .frame = no_frame,
+                       .closed = end_loop};
+    if (trust_load(i->certs, "node/b", NULL, &keys) || loop_make(NULL, &i->l))
+        return NULL;
+    loop_secure(i->l, keys);
+    message_put_hello(&w, &(message_hello){.name = "a"});
+    if (loop_connect(i->l, "127.0.0.1", i->port, &h, i, &i->c) == EDGEPS_OK &&
+        frame_send(i->c, &(frame_stamp){.sender = 0}, MESSAGE_HELLO, 0, 0, &w) == EDGEPS_OK)
+        loop_run(i->l);
+    loop_free(i->l);
+    trust_free(keys);
+    return NULL;
+}
+
+static impostor rogue;
+static edgeps_err (*start_true_agents)(void *launcher, int port, edgeps_diag *diag);
+
+static edgeps_err let_in(void *launcher, int port, edgeps_diag *diag)
+{
+    rogue.port = port;
+    assert_int_equal(pthread_create(&rogue.thread, NULL, pretend, &rogue), 0);
+    return start_true_agents(launcher, port, diag);
+}
+
+static void who_says_another_s_name_is_turned_away(void **state)
+{
+    (void)state;
+    fixture f;
+    char certs[64];
+    edgeps_diag diag = {.text = ""};
+    fixture_make(&f, 2, 400, 20);
+    trust_fixture_make(certs, "demo");
+    f.options.certs = certs;
+    rogue = (impostor){.certs = certs};
+    start_true_agents = f.options.launch;
+    f.options.launch = let_in;
+    if (fixture_run(&f, &diag))
+        fail_msg("%s", diag.text);
+    pthread_join(rogue.thread, NULL);
+    assert_non_null(rogue.l);
+    assert_int_equal(rogue.frames, 0);
+    trust_fixture_free(certs);
+    fixture_free(&f);
+}
+
 /* Two workers: their sum does not depend on who comes first, so the runs agree to the last bit. */
 static void enciphered_training_gives_the_same_model(void **state)
 {
@@ -269,6 +360,7 @@ static void enciphered_training_gives_the_same_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_says_another_s_name_is_turned_away),
         cmocka_unit_test(enciphered_training_gives_the_same_model),
         cmocka_unit_test(a_tree_of_servers_equals_one_flat_weighted_average),
         cmocka_unit_test(a_job_learns_and_records_what_happened),
