@@ -17,6 +17,7 @@ typedef enum meter_event_kind {
     METER_ROUND,    /* epoch, round (1..rounds), rounds: for progress; not kept in files */
     METER_EPOCH,    /* generation and `measured` */
     METER_LOST,     /* epoch, node, text: "dead: connection reset", "silent: not heard for 3.0 s" */
+    METER_BACK,     /* epoch, node, text: a lost node is there again, as a new process */
     METER_SCENARIO, /* epoch, node, text: "free storage is 1 MiB" */
     METER_ADVICE,   /* epoch, text: what adjusting would do and why, where it is switched off */
     METER_CHECKPOINT, /* epoch, text: path */

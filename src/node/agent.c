@@ -51,6 +51,7 @@ static edgeps_err settle(agent *a)
     const message_welcome *s = &a->settings;
     a->stamp.job = s->job;
     a->stamp.sender = s->node;
+    a->stamp.incarnation = s->incarnation;
     edgeps_err err =
         job_make(s->model, s->sample_count, s->batch_samples,
                  s->store_and_forward ? JOB_STORE_AND_FORWARD : JOB_PIPELINED, a->diag, &a->job);

@@ -135,6 +135,16 @@ static void has(edge *e, const wire_header *h, const int64_t *have)
     roles_post(e->agent, parent_role(e->child), &event, NULL);
 }
 
+static void pass(edge *e, const wire_header *h)
+{
+    proto_event event = {.kind = PROTO_PASSED,
+                         .node = e->peer,
+                         .generation = h->generation,
+                         .round = h->round,
+                         .chunk = h->chunk};
+    roles_post(e->agent, parent_role(e->child), &event, NULL);
+}
+
 /* A word of the parent. */
 static void hear(edge *e, const wire_header *h)
 {
@@ -191,6 +201,8 @@ static bool accepts(const edge *e, const wire_header *h)
         return !e->outgoing && h->chunk <= AGENT_LOCAL && h->length == versions_bytes(a);
     case MESSAGE_HAVE:
         return !e->outgoing && e->peer == (int32_t)h->sender && h->length == versions_bytes(a);
+    case MESSAGE_PASS:
+        return !e->outgoing && e->peer == (int32_t)h->sender && h->length == 0;
     case MESSAGE_ATTACHED:
     case MESSAGE_ASK:
         return e->outgoing && h->length == 0;
@@ -236,6 +248,8 @@ static void frame(void *ctx, conn *c, const uint8_t *header, void *payload)
         attach(e, &h, payload);
     else if (good && h.type == MESSAGE_HAVE)
         has(e, &h, payload);
+    else if (good && h.type == MESSAGE_PASS)
+        pass(e, &h);
     else if (good && (h.type == MESSAGE_ATTACHED || h.type == MESSAGE_ASK))
         hear(e, &h);
     else if (good && carries_chunk(&h))

@@ -89,6 +89,7 @@ static void welcome(host *h, size_t node)
     message_welcome m = {
         .job = h->stamp.job,
         .node = (uint32_t)node,
+        .incarnation = h->incarnation[node],
         .node_count = (uint32_t)h->net->count,
         .model = o->job.model,
         .store_and_forward = o->job.transfer == JOB_STORE_AND_FORWARD,
@@ -138,6 +139,7 @@ static bool hello(host *h, member *m, const void *payload, uint64_t bytes)
     }
     m->node = node;
     h->of_node[node] = m;
+    h->incarnation[node]++;
     welcome(h, (size_t)node);
     return true;
 }
@@ -153,6 +155,11 @@ static bool measured(host *h, member *m, const void *payload, uint64_t bytes)
         h->tally.sum_s = m->last.sum_s;
     if (!m->welcomed) {
         m->welcomed = true;
+        if (h->coordinator.phase != COORDINATOR_GATHERING)
+            record_event(h, (meter_event){.kind = METER_BACK,
+                                          .epoch = h->now_epoch,
+                                          .node = host_name(h, m->node),
+                                          .text = "a new process says hello"});
         drive_post(h, (coordinator_event){.kind = COORDINATOR_JOINED, .node = (int32_t)m->node});
         return true;
     }
@@ -166,6 +173,10 @@ static bool done(host *h, member *m, const void *payload, uint64_t bytes)
     message_done d;
     if (!message_get_done(payload, bytes, &d))
         return false;
+    bool of_this_epoch =
+        d.round == h->now_epoch * h->rounds; /* not what a late joiner begins with */
+    if (!of_this_epoch)
+        return true;
     message_done *sum = &h->tally.done;
     sum->samples += d.samples;
     sum->loss += d.loss;
@@ -428,10 +439,11 @@ static edgeps_err make(host *h)
     h->of_node = mem_alloc(n, sizeof(member *));
     h->samples_of = mem_alloc(n, sizeof *h->samples_of);
     h->shard_of = mem_alloc(n, sizeof *h->shard_of);
+    h->incarnation = mem_alloc(n, sizeof *h->incarnation);
     h->addresses = mem_alloc(n, sizeof *h->addresses);
     h->names = mem_alloc(n, sizeof *h->names);
-    if (!h->of_node || !h->samples_of || !h->shard_of || !h->addresses || !h->names ||
-        network_copy(o->net, &h->net))
+    if (!h->of_node || !h->samples_of || !h->shard_of || !h->incarnation || !h->addresses ||
+        !h->names || network_copy(o->net, &h->net))
         return diag_fail(h->diag, EDGEPS_NOMEM, "no memory for %zu nodes", n);
     for (size_t i = 0; i < n; i++) {
         h->names[i] = o->net->nodes[i].name;
@@ -501,6 +513,7 @@ static void free_host(host *h)
     mem_free(h->of_node);
     mem_free(h->samples_of);
     mem_free(h->shard_of);
+    mem_free(h->incarnation);
     mem_free(h->addresses);
     mem_free(h->names);
     trust_free(h->keys);

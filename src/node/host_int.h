@@ -100,8 +100,9 @@ struct host {
     member **of_node;
     nn_dataset *data;
     nn_model *scorer;
-    int64_t *samples_of; /* per node */
-    uint32_t *shard_of;  /* per node; shard_count: none */
+    int64_t *samples_of;   /* per node */
+    uint32_t *shard_of;    /* per node; shard_count: none */
+    uint32_t *incarnation; /* per node: processes so far */
     const char **names;
     const char **addresses; /* per node, where its agent listens; the texts are lent */
     uint32_t shard_count;

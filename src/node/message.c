@@ -133,6 +133,7 @@ static void walk_settings(walk *k, message_welcome *m)
 {
     walk_u64(k, &m->job);
     walk_u32(k, &m->node);
+    walk_u32(k, &m->incarnation);
     walk_u32(k, &m->node_count);
     walk_text(k, &m->model);
     walk_u8(k, &m->store_and_forward);

@@ -19,6 +19,7 @@ typedef enum message_type {
     MESSAGE_HAVE,
     MESSAGE_ASK,
     MESSAGE_GIVE,
+    MESSAGE_PASS,
     /* state of a server on its way to another node, or to and from the coordinator */
     MESSAGE_STATE_BEGIN = 16,
     MESSAGE_STATE_PARAMETERS,
@@ -58,6 +59,7 @@ typedef struct message_hello {
 typedef struct message_welcome {
     uint64_t job;
     uint32_t node;
+    uint32_t incarnation; /* of the node: counts its processes in this job */
     uint32_t node_count;
     const char *model;
     uint8_t store_and_forward;

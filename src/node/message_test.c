@@ -107,6 +107,7 @@ static void a_welcome_comes_back_with_its_links(void **state)
     const char *const names[] = {"oslo", "lyon"};
     message_welcome m = {.job = 9,
                          .node = 1,
+                         .incarnation = 2,
                          .node_count = 2,
                          .model = "mlp",
                          .alpha = 0.5,

@@ -71,16 +71,24 @@ static void send_up(agent *a, agent_role role, proto_event event, const void *pa
                      .chunk = (uint32_t)event.chunk};
     if (!e)
         return;
-    if (event.kind == PROTO_PUSHED) {
+    switch (event.kind) {
+    case PROTO_PUSHED:
         h.type = MESSAGE_PUSH;
         edges_send(a, e, h, payload);
-        return;
+        break;
+    case PROTO_PASSED:
+        h.type = MESSAGE_PASS;
+        edges_send(a, e, h, NULL);
+        break;
+    case PROTO_GIVEN: /* it may be overwritten by something newer before it is with the kernel */
+        h.type = MESSAGE_GIVE;
+        edges_send_copy(a, e, h, payload, (size_t)job_chunk_payload_bytes(&a->job, event.chunk));
+        break;
+    default:
+        h.type = MESSAGE_HAVE;
+        edges_send_copy(a, e, h, payload, (size_t)job_chunk_count(&a->job) * sizeof(int64_t));
+        break;
     }
-    /* What is given may be overwritten by something newer before it is with the kernel. */
-    h.type = event.kind == PROTO_GIVEN ? MESSAGE_GIVE : MESSAGE_HAVE;
-    size_t bytes = event.kind == PROTO_GIVEN ? (size_t)job_chunk_payload_bytes(&a->job, event.chunk)
-                                             : (size_t)job_chunk_count(&a->job) * sizeof(int64_t);
-    edges_send_copy(a, e, h, payload, bytes);
 }
 
 static void push(agent *a, agent_role role, const proto_effect *effect)
@@ -104,6 +112,16 @@ static void give(agent *a, agent_role role, const proto_effect *effect)
                           .round = effect->round,
                           .chunk = effect->chunk},
             agent_chunk(a, parameters_of(a, role), effect->chunk));
+}
+
+static void pass(agent *a, agent_role role, const proto_effect *effect)
+{
+    send_up(a, role,
+            (proto_event){.kind = PROTO_PASSED,
+                          .generation = effect->generation,
+                          .round = effect->round,
+                          .chunk = effect->chunk},
+            NULL);
 }
 
 static void tell_versions(agent *a, agent_role role, const proto_effect *effect)
@@ -289,6 +307,9 @@ static void carry_out(agent *a, agent_role role, const proto_effect *effect, con
         break;
     case PROTO_SEND_UP:
         push(a, role, effect);
+        break;
+    case PROTO_PASS:
+        pass(a, role, effect);
         break;
     case PROTO_GIVE:
         give(a, role, effect);

@@ -14,12 +14,14 @@ edgeps_err coordinator_make(const coordinator_options *options, coordinator *out
     c.committed_round = options->start_epoch * options->rounds_per_epoch;
     c.present = mem_alloc(n, sizeof *c.present);
     c.joined = mem_alloc(n, sizeof *c.joined);
+    c.waiting = mem_alloc(n, sizeof *c.waiting);
+    c.newcomer = mem_alloc(n, sizeof *c.newcomer);
     c.ready = mem_alloc(n, sizeof *c.ready);
     c.done = mem_alloc(n, sizeof *c.done);
     c.heard_ns = mem_alloc(n, sizeof *c.heard_ns);
     edgeps_err err = plan_make(n, &c.plan);
-    if (err || plan_make(n, &c.next) || !c.present || !c.joined || !c.ready || !c.done ||
-        !c.heard_ns) {
+    if (err || plan_make(n, &c.next) || !c.present || !c.joined || !c.waiting || !c.newcomer ||
+        !c.ready || !c.done || !c.heard_ns) {
         coordinator_free(&c);
         return EDGEPS_NOMEM;
     }
@@ -32,6 +34,8 @@ void coordinator_free(coordinator *c)
 {
     mem_free(c->present);
     mem_free(c->joined);
+    mem_free(c->waiting);
+    mem_free(c->newcomer);
     mem_free(c->ready);
     mem_free(c->done);
     mem_free(c->heard_ns);
@@ -102,10 +106,52 @@ static void advance(coordinator *c, coordinator_effects *effects)
     }
 }
 
+/* Whether the plan in force gives the node a role. */
+static bool has_role(const coordinator *c, size_t i)
+{
+    return c->plan.parent[i] != PLAN_NONE || c->plan.global == (int32_t)i ||
+           plan_is_local(&c->plan, i);
+}
+
+/* Nodes that came back count as present once the plan in force does not mean their old process. */
+static bool take_in(coordinator *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->options.node_count; i++) {
+        if (!c->waiting[i] || has_role(c, i))
+            continue;
+        c->waiting[i] = false;
+        c->present[i] = c->newcomer[i] = any = true;
+    }
+    return any;
+}
+
+/* No plan has room for those who came back: the job goes on without them. */
+static bool send_away(coordinator *c)
+{
+    bool any = false;
+    for (size_t i = 0; i < c->options.node_count; i++) {
+        any |= c->newcomer[i] && c->present[i];
+        c->present[i] &= !c->newcomer[i];
+        c->newcomer[i] = false;
+    }
+    return any;
+}
+
+/* Between the coordinator's requests. */
+static void welcome_back(coordinator *c, coordinator_effects *effects)
+{
+    if ((c->phase == COORDINATOR_STARTING || c->phase == COORDINATOR_TRAINING) && take_in(c))
+        want_plan(c, effects, COORDINATOR_RETURN);
+}
+
 static void joined(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
 {
-    if (c->phase != COORDINATOR_GATHERING)
+    if (c->phase != COORDINATOR_GATHERING) {
+        c->waiting[event->node] = !c->present[event->node];
+        welcome_back(c, effects);
         return;
+    }
     c->present[event->node] = c->joined[event->node] = true;
     for (size_t i = 0; i < c->options.node_count; i++)
         if (!c->joined[i])
@@ -116,6 +162,7 @@ static void joined(coordinator *c, const coordinator_event *event, coordinator_e
 static void lost(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
 {
     size_t node = (size_t)event->node;
+    c->waiting[node] = c->newcomer[node] = false;
     switch (c->phase) {
     case COORDINATOR_ENDED:
         return;
@@ -174,7 +221,9 @@ static void move_on(coordinator *c, coordinator_effects *effects)
 static void keep_plan(coordinator *c, coordinator_effects *effects)
 {
     c->phase = c->epoch_begun ? COORDINATOR_TRAINING : COORDINATOR_STARTING;
+    memset(c->newcomer, 0, c->options.node_count * sizeof *c->newcomer);
     advance(c, effects);
+    welcome_back(c, effects);
 }
 
 static edgeps_err planned(coordinator *c, const coordinator_event *event,
@@ -242,7 +291,9 @@ static void committed(coordinator *c, coordinator_effects *effects)
         c->phase = COORDINATOR_TRAINING;
         add(effects, (coordinator_effect){.kind = COORDINATOR_ALLOW, .round = goal(c)});
     }
+    memset(c->newcomer, 0, c->options.node_count * sizeof *c->newcomer);
     advance(c, effects);
+    welcome_back(c, effects);
 }
 
 static void saved(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
@@ -263,6 +314,7 @@ static void saved(coordinator *c, const coordinator_event *event, coordinator_ef
         return;
     }
     c->epoch++;
+    take_in(c);
     want_plan(c, effects, c->stale ? COORDINATOR_REPAIR : COORDINATOR_NEXT_EPOCH);
 }
 
@@ -291,9 +343,11 @@ edgeps_err coordinator_step(coordinator *c, const coordinator_event *event,
     case COORDINATOR_PLANNED:
         return planned(c, event, effects);
     case COORDINATOR_NO_PLAN:
-        if (c->phase == COORDINATOR_PLANNING && c->stale)
+        if (c->phase != COORDINATOR_PLANNING)
+            return EDGEPS_OK;
+        if (send_away(c) || c->stale)
             want_plan(c, effects, COORDINATOR_REPAIR);
-        else if (c->phase == COORDINATOR_PLANNING)
+        else
             end(c, effects, COORDINATOR_FAIL, COORDINATOR_IMPOSSIBLE);
         return EDGEPS_OK;
     case COORDINATOR_MOVED:

@@ -4,7 +4,9 @@
  * It decides when; the world around it carries out: it plans (with the measurements it collected),
  * copies state, writes the record of a generation, talks to the nodes, and comes back with an
  * event. At any time at most one such request is open. A node that is lost while one is open makes
- * its result stale: the coordinator waits for the answer and asks for a plan again.
+ * its result stale: the coordinator waits for the answer and asks for a plan again. A node that
+ * comes back is a new process that holds nothing: it waits until the plan in force gives its node
+ * no role, and the next plan takes it in. If no plan can, it stays out.
  */
 #ifndef EDGEPS_PROTO_COORDINATOR_H
 #define EDGEPS_PROTO_COORDINATOR_H
@@ -17,7 +19,7 @@
 #include <stdint.h>
 
 typedef enum coordinator_event_kind {
-    COORDINATOR_JOINED,    /* `node` says hello */
+    COORDINATOR_JOINED,    /* `node` says hello, at first or as a new process */
     COORDINATOR_LOST,      /* the connection of `node` broke, or it never came */
     COORDINATOR_HEARD,     /* a sign of life of `node` */
     COORDINATOR_TICK,      /* time passes */
@@ -62,6 +64,7 @@ typedef enum coordinator_why {
     COORDINATOR_FIRST,      /* the first plan */
     COORDINATOR_NEXT_EPOCH, /* an epoch ended: as measured now, is the plan still good? */
     COORDINATOR_REPAIR,     /* a node is gone, or a move failed */
+    COORDINATOR_RETURN,     /* a node came back */
     COORDINATOR_NOBODY_LEFT,
     COORDINATOR_IMPOSSIBLE, /* no plan keeps all constraints */
     COORDINATOR_CANNOT_MOVE,
@@ -108,15 +111,18 @@ typedef struct coordinator_options {
 typedef struct coordinator {
     coordinator_options options;
     coordinator_phase phase;
-    bool *present;     /* per node */
-    bool *joined;      /* per node: ever said hello */
-    bool *ready;       /* per node, in this generation */
-    bool *done;        /* per node, with this epoch */
+    bool *present; /* per node */
+    bool *joined;  /* per node: ever said hello */
+    bool *waiting; /* per node: came back, and is taken in when the plan in force has no role for
+                      the process that is gone */
+    bool *ready;   /* per node, in this generation */
+    bool *done;    /* per node, with this epoch */
     int64_t *heard_ns; /* per node */
     plan plan;         /* in force; generation 0 before the first */
     plan next;         /* on its way: being moved to or committed */
     int64_t epoch;     /* the one that runs or comes next, from 1 */
     bool epoch_begun;
+    bool *newcomer;          /* per node: the plan asked for is the first that may take it in */
     bool stale;              /* a node was lost while a request was open */
     bool restored;           /* `next` starts from an older state */
     int64_t committed_round; /* that the global server has whole */

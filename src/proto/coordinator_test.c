@@ -205,6 +205,47 @@ static void a_lost_global_server_leaves_the_rounds_that_its_successor_tells(void
     assert_true(has(o, COORDINATOR_SAVE));
 }
 
+static void a_node_that_comes_back_waits_until_its_old_process_is_out_of_the_plan(void **state)
+{
+    world *o = *state;
+    start(o);
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 2});
+    assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_REPAIR);
+    step(o, (coordinator_event){.kind = COORDINATOR_JOINED, .node = 2});
+    assert_false(o->c.present[2]);
+    o->pl.generation = 2;
+    o->pl.parent[2] = PLAN_NONE;
+    give_plan(o, 0, false);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    assert_true(has(o, COORDINATOR_ANNOUNCE));
+    assert_true(has(o, COORDINATOR_WANT_PLAN));
+    assert_true(o->c.present[2]);
+    o->pl.generation = 3;
+    o->pl.parent[2] = 0;
+    give_plan(o, 0, false);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    assert_true(has(o, COORDINATOR_ALLOW));
+    assert_int_equal(o->c.phase, COORDINATOR_TRAINING);
+}
+
+static void a_node_for_which_there_is_no_room_stays_out(void **state)
+{
+    world *o = *state;
+    start(o);
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 2});
+    o->pl.generation = 2;
+    o->pl.parent[2] = PLAN_NONE;
+    give_plan(o, 0, false);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    step(o, (coordinator_event){.kind = COORDINATOR_JOINED, .node = 2});
+    assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_RETURN);
+    step(o, (coordinator_event){.kind = COORDINATOR_NO_PLAN});
+    assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_REPAIR);
+    assert_false(o->c.present[2]);
+    give_plan(o, 0, false); /* the same one */
+    assert_int_equal(o->c.phase, COORDINATOR_TRAINING);
+}
+
 static void a_failed_move_is_planned_again_and_announced_even_if_nothing_changes(void **state)
 {
     world *o = *state;
@@ -260,6 +301,8 @@ int main(void)
         UNIT(a_death_in_an_epoch_brings_a_new_generation_and_no_wait),
         UNIT(a_death_while_planning_makes_the_plan_stale),
         UNIT(a_lost_global_server_leaves_the_rounds_that_its_successor_tells),
+        UNIT(a_node_that_comes_back_waits_until_its_old_process_is_out_of_the_plan),
+        UNIT(a_node_for_which_there_is_no_room_stays_out),
         UNIT(a_failed_move_is_planned_again_and_announced_even_if_nothing_changes),
         UNIT(who_is_not_heard_is_expelled),
         UNIT(the_job_fails_when_nobody_or_no_plan_is_left),

@@ -261,18 +261,17 @@ edgeps_err family_pushed(family *f, const proto_event *event, const versions *ha
     family_sum *sum = &f->sums[event->chunk];
     if (sum->round != event->round)
         *sum = (family_sum){.round = event->round};
-    bool first = sum->arrived == 0;
     f->got[k * f->chunk_count + event->chunk] = event->round;
     sum->arrived++;
-    sum->weight += event->weight;
-    edgeps_err err =
-        proto_effects_add(effects, (proto_effect){.kind = first ? PROTO_TAKE_FIRST : PROTO_TAKE,
-                                                  .node = event->node,
-                                                  .round = event->round,
-                                                  .chunk = event->chunk});
+    edgeps_err err = EDGEPS_OK;
+    if (event->kind == PROTO_PUSHED) {
+        bool first = sum->taken++ == 0;
+        sum->weight += event->weight;
+        err = answer(effects, first ? PROTO_TAKE_FIRST : PROTO_TAKE, PROTO_OLD_GENERATION, event);
+    }
     if (!err && sum->arrived == (int64_t)f->child_count)
         err = proto_effects_add(effects, (proto_effect){.kind = PROTO_SUM,
-                                                        .node = (int32_t)f->child_count,
+                                                        .node = (int32_t)sum->taken,
                                                         .generation = f->generation,
                                                         .round = event->round,
                                                         .chunk = event->chunk});

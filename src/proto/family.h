@@ -9,7 +9,8 @@
 /* The sum of one chunk that is being gathered, or that waits for the parent. */
 typedef struct family_sum {
     int64_t round;
-    int64_t arrived; /* children in it */
+    int64_t arrived; /* children in it, or passed */
+    int64_t taken;   /* children in it */
     double weight;
     bool added; /* the additions are done */
 } family_sum;

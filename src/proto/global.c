@@ -88,6 +88,7 @@ edgeps_err global_step(global *g, const proto_event *event, proto_effects *effec
     case PROTO_GIVEN:
         return given(g, event, effects);
     case PROTO_PUSHED:
+    case PROTO_PASSED:
         return family_pushed(&g->family, event, &g->have, effects);
     case PROTO_SUMMED:
         return summed(g, event, effects);

@@ -55,11 +55,12 @@ edgeps_err local_plan(local *l, const local_part *part, proto_effects *effects)
 static edgeps_err send_up(const local *l, int64_t chunk, proto_effects *effects)
 {
     const family_sum *sum = &l->family.sums[chunk];
-    return proto_effects_add(effects, (proto_effect){.kind = PROTO_SEND_UP,
-                                                     .generation = l->family.generation,
-                                                     .round = sum->round,
-                                                     .chunk = chunk,
-                                                     .weight = sum->weight});
+    return proto_effects_add(effects,
+                             (proto_effect){.kind = sum->taken ? PROTO_SEND_UP : PROTO_PASS,
+                                            .generation = l->family.generation,
+                                            .round = sum->round,
+                                            .chunk = chunk,
+                                            .weight = sum->weight});
 }
 
 static edgeps_err tell(local *l, proto_effects *effects)
@@ -142,6 +143,7 @@ edgeps_err local_step(local *l, const proto_event *event, proto_effects *effects
         l->attached = false;
         return l->parent == PROTO_NO_NODE ? EDGEPS_OK : connect(l, effects);
     case PROTO_PUSHED:
+    case PROTO_PASSED:
         return family_pushed(&l->family, event, &l->have, effects);
     case PROTO_PULLED:
         return pulled(l, event, effects);

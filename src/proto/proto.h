@@ -11,6 +11,8 @@
  * a round above the chunk's version, and only once per child;
  *   - a worker keeps its gradient until every chunk has that round's version, and pushes what still
  *     lacks it whenever it is attached anew;
+ *   - a worker that came in the middle of a round, and so can never compute it, passes: the sum
+ * is complete without it;
  *   - a new plan generation drops all partial sums, and a server refuses other generations;
  *   - the newest version that anybody holds wins: whoever attaches says what it has, receives the
  * chunks that are newer than its own, and is asked for those that are newer than its parent's. So a
@@ -36,6 +38,7 @@ typedef enum proto_event_kind {
     PROTO_PARENT_LOST, /* the edge to the parent broke */
     PROTO_CHILD_LOST,  /* the edge from child `node` broke */
     PROTO_PUSHED,      /* child `node` delivered `chunk` of `round`: generation, weight */
+    PROTO_PASSED,      /* child `node` has nothing for `chunk` of `round`: generation */
     PROTO_PULLED,      /* the parent delivered `chunk` at version `round`: generation */
     PROTO_HAS,         /* child `node` tells what it holds: generation, `have` */
     PROTO_ASKED,       /* the parent asks for `chunk` of the parameters: generation */
@@ -63,6 +66,7 @@ typedef enum proto_effect_kind {
     PROTO_ACCEPT,     /* tell child `node` that it is attached */
     PROTO_REFUSE,     /* end the edge from child `node` */
     PROTO_SEND_UP,    /* `chunk` of the gradient or sum of `round` to the parent, of `weight` */
+    PROTO_PASS,       /* tell the parent that nothing comes for `chunk` of `round`: generation */
     PROTO_SEND_DOWN,  /* `chunk` of the parameters, at version `round`, to child `node` */
     PROTO_ASK,  /* ask child `node` for `chunk` of the parameters, at version `round` or above */
     PROTO_GIVE, /* `chunk` of the parameters, at version `round`, to the parent */
@@ -72,7 +76,8 @@ typedef enum proto_effect_kind {
     PROTO_STORE,      /* put the chunk that just arrived, at version `round`, into the parameters,
                          where it was at version `before` */
     PROTO_DROP,       /* forget the chunk that just arrived; `why` tells */
-    PROTO_SUM,   /* `node` children of `chunk` of `round` are in; answer PROTO_SUMMED when added */
+    PROTO_SUM,   /* what `node` children had for `chunk` of `round` is in; answer PROTO_SUMMED when
+                    added */
     PROTO_APPLY, /* update `chunk` of the parameters with the accumulator, of `weight` samples */
     PROTO_COMPUTE,    /* compute the gradient of `round`; answer PROTO_COMPUTED */
     PROTO_ROUND_DONE, /* every chunk is at version `round` here */

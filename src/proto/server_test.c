@@ -304,6 +304,38 @@ static void a_local_server_tells_its_parent_what_it_learnt_from_a_worker(void **
     assert_int_equal(nth_effect(&o->effects, PROTO_GIVE, 0)->round, 1);
 }
 
+static proto_event passed(int32_t node, int64_t round, int64_t chunk)
+{
+    return (proto_event){.kind = PROTO_PASSED,
+                         .node = node,
+                         .generation = 1,
+                         .round = round,
+                         .chunk = chunk,
+                         .weight = 0};
+}
+
+static void a_sum_is_complete_without_who_passed(void **state)
+{
+    world *o = *state;
+    start_local(o);
+    to_local(o, passed(1, 1, 0));
+    assert_int_equal(o->effects.count, 0);
+    to_local(o, push(2, 1, 1, 0));
+    assert_int_equal(count_effects(&o->effects, PROTO_TAKE_FIRST), 1);
+    assert_int_equal(nth_effect(&o->effects, PROTO_SUM, 0)->node, 1);
+    to_local(o, summed(1, 1, 0));
+    assert_true(nth_effect(&o->effects, PROTO_SEND_UP, 0)->weight == 20);
+    to_local(o, push(1, 1, 1, 0)); /* has passed */
+    assert_int_equal(count_effects(&o->effects, PROTO_DROP), 1);
+    /* Where all pass the server passes, too. */
+    to_local(o, passed(1, 1, 1));
+    to_local(o, passed(2, 1, 1));
+    assert_int_equal(nth_effect(&o->effects, PROTO_SUM, 0)->node, 0);
+    to_local(o, summed(1, 1, 1));
+    assert_int_equal(nth_effect(&o->effects, PROTO_PASS, 0)->chunk, 1);
+    assert_int_equal(count_effects(&o->effects, PROTO_SEND_UP), 0);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -320,6 +352,7 @@ int main(void)
         UNIT(a_successor_asks_one_child_for_each_newer_chunk_and_passes_it_on),
         UNIT(another_child_is_asked_when_the_asked_one_is_lost),
         UNIT(a_local_server_tells_its_parent_what_it_learnt_from_a_worker),
+        UNIT(a_sum_is_complete_without_who_passed),
         UNIT(a_frozen_global_server_applies_nothing_until_the_next_generation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

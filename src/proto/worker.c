@@ -1,15 +1,28 @@
 #include "proto/worker.h"
 
+#include "base/mem.h"
+
+#include <string.h>
+
 edgeps_err worker_make(int64_t chunk_count, worker *out)
 {
     worker w = {.parent = PROTO_NO_NODE};
     edgeps_err err = versions_make(chunk_count, &w.have);
-    if (!err)
+    w.passed = mem_alloc((size_t)chunk_count, sizeof *w.passed);
+    if (!err && !w.passed)
+        err = EDGEPS_NOMEM;
+    if (err)
+        worker_free(&w);
+    else
         *out = w;
     return err;
 }
 
-void worker_free(worker *w) { versions_free(&w->have); }
+void worker_free(worker *w)
+{
+    versions_free(&w->have);
+    mem_free(w->passed);
+}
 
 static edgeps_err connect(const worker *w, proto_effects *effects)
 {
@@ -47,6 +60,24 @@ static edgeps_err push(worker *w, proto_effects *effects)
     return err;
 }
 
+/* Who came in the middle of a round holds some chunks with its update and some without: it cannot
+ * compute that round any more, and the sums of the latter do not wait for it. */
+static edgeps_err pass(worker *w, proto_effects *effects)
+{
+    edgeps_err err = EDGEPS_OK;
+    for (int64_t c = 0; !err && w->state == WORKER_IDLE && c < w->have.count; c++) {
+        int64_t round = w->have.of[c] + 1;
+        if (w->have.of[c] == PROTO_NOTHING || round > w->have.top || round <= w->passed[c])
+            continue;
+        w->passed[c] = round;
+        err = proto_effects_add(effects, (proto_effect){.kind = PROTO_PASS,
+                                                        .generation = w->generation,
+                                                        .round = round,
+                                                        .chunk = c});
+    }
+    return err;
+}
+
 static edgeps_err say_ready(worker *w, proto_effects *effects)
 {
     bool can_go_on =
@@ -73,7 +104,9 @@ static edgeps_err attached(worker *w, const proto_event *event, proto_effects *e
     if (event->generation != w->generation || w->attached)
         return EDGEPS_OK;
     w->attached = true;
-    edgeps_err err = w->state == WORKER_PUSHING ? push(w, effects) : EDGEPS_OK;
+    w->missed = false; /* the parent was told what is here */
+    memset(w->passed, 0, (size_t)w->have.count * sizeof *w->passed);
+    edgeps_err err = w->state == WORKER_PUSHING ? push(w, effects) : pass(w, effects);
     if (!err)
         err = say_ready(w, effects);
     return err ? err : start_round(w, effects);
@@ -85,7 +118,14 @@ static edgeps_err computed(worker *w, const proto_event *event, proto_effects *e
         return EDGEPS_OK;
     w->state = WORKER_PUSHING;
     w->weight = event->weight;
-    return w->attached ? push(w, effects) : EDGEPS_OK;
+    if (!w->attached)
+        return EDGEPS_OK;
+    edgeps_err err = push(w, effects);
+    if (!err && w->missed)
+        err = proto_effects_add(effects,
+                                (proto_effect){.kind = PROTO_HAVE, .generation = w->generation});
+    w->missed = false;
+    return err;
 }
 
 static edgeps_err drop(proto_why why, proto_effects *effects)
@@ -93,16 +133,21 @@ static edgeps_err drop(proto_why why, proto_effects *effects)
     return proto_effects_add(effects, (proto_effect){.kind = PROTO_DROP, .why = why});
 }
 
+/* All chunks are at the same version. */
 static edgeps_err round_done(worker *w, proto_effects *effects)
 {
-    bool finished = w->state == WORKER_PUSHING && versions_lowest(&w->have) >= w->round;
-    if (finished)
-        w->state = WORKER_IDLE;
     edgeps_err err = say_ready(w, effects);
-    if (!err && finished)
+    if (!err && w->state == WORKER_IDLE && w->have.top > 0)
         err = proto_effects_add(effects,
                                 (proto_effect){.kind = PROTO_ROUND_DONE, .round = w->have.top});
     return err ? err : start_round(w, effects);
+}
+
+/* The gradient is worth nothing any more once every chunk has its round's update, or a later one.
+ */
+static bool is_over(const worker *w)
+{
+    return w->have.top >= w->round && versions_lowest(&w->have) >= w->round;
 }
 
 static edgeps_err pulled(worker *w, const proto_event *event, proto_effects *effects)
@@ -113,16 +158,20 @@ static edgeps_err pulled(worker *w, const proto_event *event, proto_effects *eff
         return drop(PROTO_NOT_ATTACHED, effects);
     if (event->chunk < 0 || event->chunk >= w->have.count)
         return drop(PROTO_BAD_CHUNK, effects);
-    if (event->round <= w->have.of[event->chunk] || w->state == WORKER_COMPUTING)
+    bool newer = event->round > w->have.of[event->chunk];
+    w->missed |= newer && w->state == WORKER_COMPUTING;
+    if (!newer || w->state == WORKER_COMPUTING)
         return drop(PROTO_REPEATED, effects);
     edgeps_err err = proto_effects_add(effects, (proto_effect){.kind = PROTO_STORE,
                                                                .round = event->round,
                                                                .chunk = event->chunk,
                                                                .before = w->have.of[event->chunk]});
     versions_raise(&w->have, event->chunk, event->round);
-    if (!err && versions_agree(&w->have))
-        err = round_done(w, effects);
-    return err;
+    if (err)
+        return err;
+    if (w->state == WORKER_PUSHING && is_over(w))
+        w->state = WORKER_IDLE;
+    return versions_agree(&w->have) ? round_done(w, effects) : pass(w, effects);
 }
 
 static edgeps_err asked(const worker *w, const proto_event *event, proto_effects *effects)

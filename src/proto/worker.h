@@ -18,10 +18,12 @@ typedef struct worker {
     int32_t parent; /* PROTO_NO_NODE: not in the plan */
     bool attached;
     bool said_ready; /* in this generation */
+    bool missed;     /* newer parameters came while they could not change */
     int64_t round;
     int64_t allowed;
     double weight;
     versions have;
+    int64_t *passed; /* per chunk: the last round that was passed on the present edge */
 } worker;
 
 edgeps_err worker_make(int64_t chunk_count, worker *out);

@@ -157,6 +157,32 @@ static void gives_what_a_parent_asks_for_even_while_it_computes(void **state)
     assert_int_equal(o->effects.count, 0);
 }
 
+/* Chunk 0 is at round 2 already, the others are not: round 2 goes on without this worker. */
+static void who_comes_in_the_middle_of_a_round_passes_and_joins_the_next(void **state)
+{
+    world *o = *state;
+    give_plan(o, 1);
+    step(o, (proto_event){.kind = PROTO_ALLOWED, .round = 10});
+    step(o, (proto_event){.kind = PROTO_ATTACHED, .generation = 1});
+    proto_event pulled = {.kind = PROTO_PULLED, .generation = 1, .round = 2, .chunk = 0};
+    step(o, pulled);
+    assert_int_equal(count_effects(&o->effects, PROTO_PASS), 0); /* knows nothing of the others */
+    for (pulled.chunk = 1, pulled.round = 1; pulled.chunk < CHUNKS; pulled.chunk++) {
+        step(o, pulled);
+        assert_int_equal(count_effects(&o->effects, PROTO_PASS), 1);
+        assert_int_equal(nth_effect(&o->effects, PROTO_PASS, 0)->chunk, pulled.chunk);
+        assert_int_equal(nth_effect(&o->effects, PROTO_PASS, 0)->round, 2);
+    }
+    /* A new edge has not heard of it. */
+    step(o, (proto_event){.kind = PROTO_PARENT_LOST});
+    step(o, (proto_event){.kind = PROTO_ATTACHED, .generation = 1});
+    assert_int_equal(count_effects(&o->effects, PROTO_PASS), CHUNKS - 1);
+    for (pulled.chunk = 1, pulled.round = 2; pulled.chunk < CHUNKS; pulled.chunk++)
+        step(o, pulled);
+    assert_int_equal(nth_effect(&o->effects, PROTO_ROUND_DONE, 0)->round, 2);
+    assert_int_equal(nth_effect(&o->effects, PROTO_COMPUTE, 0)->round, 3);
+}
+
 static void a_lost_parent_is_sought_again(void **state)
 {
     world *o = *state;
@@ -180,6 +206,7 @@ int main(void)
         UNIT(takes_nothing_of_another_generation_or_a_second_time),
         UNIT(an_older_plan_changes_nothing),
         UNIT(gives_what_a_parent_asks_for_even_while_it_computes),
+        UNIT(who_comes_in_the_middle_of_a_round_passes_and_joins_the_next),
         UNIT(a_lost_parent_is_sought_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,9 +17,11 @@ static edgeps_err make_node(int64_t chunks, cluster_node *n)
     n->local_sum = mem_alloc(count, sizeof(uint64_t));
     n->global_parameters = mem_alloc(count, sizeof(uint64_t));
     n->global_sum = mem_alloc(count, sizeof(uint64_t));
+    n->passed_round = mem_alloc(count, sizeof *n->passed_round);
+    n->passed_generation = mem_alloc(count, sizeof *n->passed_generation);
     n->alive = true;
-    bool all = n->worker_parameters && n->local_parameters && n->local_sum &&
-               n->global_parameters && n->global_sum;
+    bool all = n->passed_round && n->passed_generation && n->worker_parameters &&
+               n->local_parameters && n->local_sum && n->global_parameters && n->global_sum;
     return err ? err : all ? EDGEPS_OK : EDGEPS_NOMEM;
 }
 
@@ -33,6 +35,8 @@ static void free_node(cluster_node *n)
     mem_free(n->local_sum);
     mem_free(n->global_parameters);
     mem_free(n->global_sum);
+    mem_free(n->passed_round);
+    mem_free(n->passed_generation);
 }
 
 static edgeps_err make_history(cluster *c)
@@ -115,8 +119,24 @@ void cluster_free(cluster *c)
     wires_free(c->wires);
 }
 
+edgeps_err cluster_restart(cluster *c, size_t node)
+{
+    cluster_node fresh = {.incarnation = c->nodes[node].incarnation + 1};
+    edgeps_err err = make_node(c->chunk_count, &fresh);
+    if (err) {
+        free_node(&fresh);
+        return err;
+    }
+    free_node(&c->nodes[node]);
+    c->nodes[node] = fresh;
+    c->wanted[node]++;
+    c->wanted[c->p->count + node]++;
+    return EDGEPS_OK;
+}
+
 edgeps_err cluster_at(cluster *c, double time_s, agenda_item item)
 {
+    item.incarnation = c->nodes[item.node].incarnation;
     size_t slot = c->item_count;
     agenda_item *items = c->items;
     if ((slot & (slot - 1)) == 0) /* room doubles at each power of two */

@@ -29,7 +29,8 @@ typedef struct agenda_item {
     cluster_role role;
     int32_t node;
     uint32_t edge;
-    uint64_t wanted; /* AGENDA_CONNECT: counts only while the edge is still wanted so */
+    uint64_t wanted;      /* AGENDA_CONNECT: counts only while the edge is still wanted so */
+    uint64_t incarnation; /* of `node`: what was meant for a process that is gone does not happen */
     size_t index;
     proto_event event;
     coordinator_event report;
@@ -38,6 +39,7 @@ typedef struct agenda_item {
 /* Virtual buffers have one number per chunk. */
 typedef struct cluster_node {
     bool alive;
+    uint64_t incarnation;
     worker worker;
     local local;
     global global;
@@ -46,6 +48,8 @@ typedef struct cluster_node {
     uint64_t *local_sum;
     uint64_t *global_parameters;
     uint64_t *global_sum;
+    int64_t *passed_round; /* per chunk: what the worker passed last, and in which generation */
+    uint64_t *passed_generation;
     double local_busy_s; /* until when the server's additions take */
     double global_busy_s;
 } cluster_node;
@@ -92,6 +96,9 @@ edgeps_err cluster_make(const problem *p, const sim_options *options, edgeps_dia
                         cluster *out);
 void cluster_free(cluster *c);
 
+/* The node's process is a new one. */
+edgeps_err cluster_restart(cluster *c, size_t node);
+
 edgeps_err cluster_at(cluster *c, double time_s, agenda_item item);
 
 /* Next item due at or before `time_s`. */
@@ -112,7 +119,7 @@ uint64_t roles_initial(const cluster *c, int64_t chunk);
 /* Lets the coordinator take an event and carries out what it answers. (control.c) */
 edgeps_err control_step(cluster *c, const coordinator_event *event);
 edgeps_err control_report(cluster *c, double delay_s, coordinator_event event);
-edgeps_err control_moved(cluster *c, size_t node);
+edgeps_err control_moved(cluster *c, size_t node, bool arrived);
 edgeps_err control_fault(cluster *c, const sim_fault *fault);
 
 #endif

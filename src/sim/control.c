@@ -50,13 +50,13 @@ static edgeps_err begin_move(cluster *c)
     return cluster_at(c, c->now_s + transfer_s, (agenda_item){.kind = AGENDA_MOVED, .node = to});
 }
 
-edgeps_err control_moved(cluster *c, size_t node)
+edgeps_err control_moved(cluster *c, size_t node, bool arrived)
 {
     const plan *in_force = &c->coordinator.plan;
     cluster_node *to = &c->nodes[node];
     int32_t from = in_force->global;
     bool from_checkpoint = from == PLAN_NONE || !c->coordinator.present[from];
-    bool ok = to->alive && (from_checkpoint || c->nodes[from].alive);
+    bool ok = arrived && to->alive && (from_checkpoint || c->nodes[from].alive);
     if (ok && from_checkpoint) {
         memcpy(to->global_parameters, c->saved, (size_t)c->chunk_count * sizeof *c->saved);
         versions_fill(&to->global.have, c->saved_round);
@@ -194,12 +194,24 @@ static edgeps_err cut_edge(cluster *c, uint32_t edge, int32_t child, cluster_rol
                                           .event = {.kind = PROTO_PARENT_LOST}});
 }
 
+static edgeps_err come_back(cluster *c, int32_t node)
+{
+    if (c->nodes[node].alive)
+        return EDGEPS_OK;
+    edgeps_err err = cluster_restart(c, (size_t)node);
+    return err ? err
+               : control_report(c, c->options->detect_s,
+                                (coordinator_event){.kind = COORDINATOR_JOINED, .node = node});
+}
+
 edgeps_err control_fault(cluster *c, const sim_fault *fault)
 {
     size_t n = c->p->count;
     assert(n > 0);
     edgeps_err err = EDGEPS_OK;
     bool kill = fault->kind == SIM_KILL;
+    if (fault->kind == SIM_RESTART)
+        return come_back(c, fault->node);
     if (kill) {
         if (!c->nodes[fault->node].alive)
             return EDGEPS_OK;

@@ -49,7 +49,7 @@ static const plan *plan_of_generation(const cluster *c, uint64_t generation)
     return NULL;
 }
 
-/* An applied sum holds each worker of the plan exactly once. */
+/* An applied sum holds each worker of the plan that did not pass exactly once. */
 static edgeps_err check_sum(const cluster *c, size_t node, const proto_effect *effect)
 {
     const cluster_node *n = &c->nodes[node];
@@ -57,7 +57,10 @@ static edgeps_err check_sum(const cluster *c, size_t node, const proto_effect *e
     uint64_t sum = 0;
     double weight = 0;
     for (size_t i = 0; pl && i < pl->count; i++) {
-        if (pl->parent[i] == PLAN_NONE)
+        const cluster_node *w = &c->nodes[i];
+        bool passed = w->passed_round[effect->chunk] == effect->round &&
+                      w->passed_generation[effect->chunk] == pl->generation;
+        if (pl->parent[i] == PLAN_NONE || passed)
             continue;
         sum += roles_gradient(c, i, effect->round, effect->chunk);
         weight += samples_of(i);
@@ -253,6 +256,21 @@ static edgeps_err send_down_word(cluster *c, cluster_role role, proto_event_kind
     return wires_send(c->wires, edge_of(c, (size_t)effect->node, child_of(role)), WIRES_DOWN, m);
 }
 
+static edgeps_err pass(cluster *c, size_t node, cluster_role role, const proto_effect *effect)
+{
+    if (role == CLUSTER_WORKER) {
+        c->nodes[node].passed_round[effect->chunk] = effect->round;
+        c->nodes[node].passed_generation[effect->chunk] = effect->generation;
+        c->result.passes++;
+    }
+    wires_message m = {.event = {.kind = PROTO_PASSED,
+                                 .node = (int32_t)node,
+                                 .generation = effect->generation,
+                                 .round = effect->round,
+                                 .chunk = effect->chunk}};
+    return wires_send(c->wires, edge_of(c, node, role), WIRES_UP, m);
+}
+
 static void store(cluster_node *n, cluster_role role, const proto_effect *effect, uint64_t payload)
 {
     uint64_t *const parameters[] = {[CLUSTER_WORKER] = n->worker_parameters,
@@ -282,6 +300,8 @@ static edgeps_err carry_out(cluster *c, size_t node, cluster_role role, const pr
                                                        .generation = effect->generation}});
     case PROTO_REFUSE:
         return refuse(c, role, effect);
+    case PROTO_PASS:
+        return pass(c, node, role, effect);
     case PROTO_SEND_UP:
     case PROTO_SEND_DOWN:
     case PROTO_GIVE:
@@ -299,6 +319,8 @@ static edgeps_err carry_out(cluster *c, size_t node, cluster_role role, const pr
         c->result.dropped_chunks++;
         return EDGEPS_OK;
     case PROTO_SUM:
+        if (effect->node == 0)
+            sums[effect->chunk] = 0;
         return sum(c, node, role, effect);
     case PROTO_APPLY:
         return apply(c, node, effect);

@@ -7,19 +7,21 @@
 
 static edgeps_err happen(cluster *c, const agenda_item *item)
 {
+    bool gone = item->incarnation != c->nodes[item->node].incarnation;
     switch (item->kind) {
     case AGENDA_ROLE:
-        return roles_step(c, (size_t)item->node, item->role, &item->event, 0);
+        return gone ? EDGEPS_OK : roles_step(c, (size_t)item->node, item->role, &item->event, 0);
     case AGENDA_CONNECT:
         return roles_connect(c, item);
     case AGENDA_PLAN:
-        return roles_plan(c, (size_t)item->node, &c->announcements[item->index]);
+        return gone ? EDGEPS_OK : roles_plan(c, (size_t)item->node, &c->announcements[item->index]);
     case AGENDA_ALLOW:
-        return roles_step(c, (size_t)item->node, CLUSTER_WORKER, &item->event, 0);
+        return gone ? EDGEPS_OK
+                    : roles_step(c, (size_t)item->node, CLUSTER_WORKER, &item->event, 0);
     case AGENDA_COORDINATOR:
         return control_step(c, &item->report);
     case AGENDA_MOVED:
-        return control_moved(c, (size_t)item->node);
+        return control_moved(c, (size_t)item->node, !gone);
     case AGENDA_FAULT:
         return control_fault(c, &c->options->faults[item->index]);
     }

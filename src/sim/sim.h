@@ -16,8 +16,9 @@
 #include "problem/problem.h"
 
 typedef enum sim_fault_kind {
-    SIM_KILL, /* the node's processes die; its edges break */
-    SIM_CUT,  /* the edges of the node's roles to their parents break once; it lives on */
+    SIM_KILL,    /* the node's process dies; its edges break */
+    SIM_RESTART, /* a killed node comes back: a new process that holds nothing */
+    SIM_CUT,     /* the edges of the node's roles to their parents break once; it lives on */
 } sim_fault_kind;
 
 typedef struct sim_fault {
@@ -53,6 +54,7 @@ typedef struct sim_result {
     uint64_t generations;
     uint64_t dropped_chunks;
     uint64_t lost_globals;    /* losses of the global server that a generation answered */
+    uint64_t passes;          /* chunks that a worker who came in the middle of a round passed */
     uint64_t repeated_rounds; /* of which a chunk was applied a second time */
 } sim_result;
 

@@ -141,6 +141,7 @@ typedef struct trial {
     size_t kills;
     size_t cuts;
     bool keep;
+    bool back; /* each killed node comes back */
 } trial;
 
 static void run_trial(uint64_t seed, const trial *t, sim_result *result)
@@ -154,6 +155,12 @@ static void run_trial(uint64_t seed, const trial *t, sim_result *result)
         faults[k] = (sim_fault){.at_s = 8 * rng_uniform(&r),
                                 .node = (int32_t)rng_below(&r, p->count),
                                 .kind = k < t->kills ? SIM_KILL : SIM_CUT};
+    size_t count = t->kills + t->cuts;
+    for (size_t k = 0; t->back && k < t->kills; k++) {
+        faults[count] = faults[k];
+        faults[count].kind = SIM_RESTART;
+        faults[count++].at_s += 3 * rng_uniform(&r);
+    }
     sim_options o = {.epochs = 3,
                      .seed = seed,
                      .planner = plan_on_a_whim,
@@ -161,7 +168,7 @@ static void run_trial(uint64_t seed, const trial *t, sim_result *result)
                      .most_control_delay_s = 0.05,
                      .detect_s = 0.1,
                      .faults = faults,
-                     .fault_count = t->kills + t->cuts};
+                     .fault_count = count};
     edgeps_diag diag = {.text = ""};
     edgeps_err err = sim_run(p, &o, &diag, result);
     /* All who train may be dead: then the job says so. */
@@ -203,6 +210,24 @@ static void several_deaths_and_cuts_at_once_neither_hang_nor_miscount(void **sta
         run_trial(seed, &(trial){.kills = 2, .cuts = 6, .keep = seed % 2}, &result);
         sim_result_free(&result);
     }
+}
+
+static void nodes_that_come_back_join_at_the_next_round(void **state)
+{
+    (void)state;
+    uint64_t passes = 0, generations = 0;
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        sim_result result;
+        run_trial(
+            seed,
+            &(trial){.kills = 1 + seed % 3, .cuts = seed % 4, .keep = seed % 5 != 0, .back = true},
+            &result);
+        passes += result.passes;
+        generations += result.generations;
+        sim_result_free(&result);
+    }
+    assert_true(passes > 100);
+    assert_true(generations > 900);
 }
 
 static void cut_edges_are_resumed_and_repeated_chunks_are_dropped(void **state)
@@ -278,6 +303,7 @@ int main(void)
         cmocka_unit_test(a_simulated_round_takes_the_time_that_the_evaluator_predicts),
         cmocka_unit_test(every_round_counts_each_gradient_once_whichever_node_dies),
         cmocka_unit_test(several_deaths_and_cuts_at_once_neither_hang_nor_miscount),
+        cmocka_unit_test(nodes_that_come_back_join_at_the_next_round),
         cmocka_unit_test(cut_edges_are_resumed_and_repeated_chunks_are_dropped),
         cmocka_unit_test(servers_that_move_after_each_epoch_lose_nothing),
         cmocka_unit_test(a_run_replays_from_its_seed),

@@ -10,11 +10,14 @@
 
 #include <cmocka.h>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -179,6 +182,40 @@ static void a_killed_global_server_is_restored_from_its_standby(void **state)
     expect(&c, "global server b; local servers b, e;");
     expect(&c, "restored the global server on e from what it kept in reserve");
     expect_epochs(&c, 3);
+    expect_nobody_left(&c);
+}
+
+static int free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+/* The plan that takes d in again follows the one without it. */
+static void a_node_whose_agent_is_started_again_joins(void **state)
+{
+    (void)state;
+    command c, agent;
+    char coordinator[32];
+    int port = free_port();
+    snprintf(coordinator, sizeof coordinator, "%d", port);
+    write_network("{\"epoch\": 1, \"node\": \"d\", \"kill\": true}");
+    run(&c, (const char *const[]){"--port", coordinator, "--epochs", "6", NULL});
+    assert_true(command_await(&c, "d is gone"));
+    snprintf(coordinator, sizeof coordinator, "127.0.0.1:%d", port);
+    command_run(&agent,
+                (const char *const[]){"agent", "--coordinator", coordinator, "--node", "d", NULL});
+    command_finish(&c);
+    expect_status(&agent, 0);
+    expect_status(&c, 0);
+    expect(&c, "d is back: a new process says hello");
+    expect(&c, "plan 3:");
+    expect_epochs(&c, 6);
     expect_nobody_left(&c);
 }
 
@@ -402,6 +439,7 @@ int main(void)
         UNIT(a_killed_worker_is_left_out_and_the_epochs_are_all_there),
         UNIT(a_killed_global_server_is_restored_from_the_checkpoint),
         UNIT(a_killed_global_server_is_restored_from_its_standby),
+        UNIT(a_node_whose_agent_is_started_again_joins),
         UNIT(a_stopped_node_is_left_out_when_it_stays_silent),
         UNIT(an_interrupted_run_ends_at_once_and_is_resumed),
         UNIT(stores_and_forwards_where_asked),
