@@ -149,6 +149,7 @@ static void a_flood_of_garbage_leaves_members_alone(void **state)
             continue;
         lead(&b, a, TRUST_COORDINATOR);
         assert_int_equal(end_send(&b.client, payload, sizeof payload, 0), EDGEPS_OK);
+        mem_free(b.ends[0].buffer);
         b.ends[0] = b.ends[1] = (end){.l = b.l, .stop_at_frames = 1};
         b.taken.count = 0;
         loop_run(b.l);
