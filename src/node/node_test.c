@@ -248,6 +248,7 @@ static void too_little_storage_everywhere_is_infeasible(void **state)
 typedef struct impostor {
     const char *certs;
     int port;
+    trust *keys;
     loop *l;
     conn *c;
     int frames;
@@ -285,22 +286,19 @@ static void end_loop(void *ctx, conn *c, edgeps_err err, const char *text)
 static void *pretend(void *ctx)
 {
     impostor *i = ctx;
-    trust *keys = NULL;
     wire_writer w = {0};
     loop_handlers h = {.framing = frame_framing,
                        .payload_buffer = no_buffer,
                        .frame = no_frame,
                        .closed = end_loop};
-    if (trust_load(i->certs, "node/b", NULL, &keys) || loop_make(NULL, &i->l))
+    if (trust_load(i->certs, "node/b", NULL, &i->keys) || loop_make(NULL, &i->l))
         return NULL;
-    loop_secure(i->l, keys);
+    loop_secure(i->l, i->keys);
     message_put_hello(&w, &(message_hello){.name = "a"});
     if (loop_connect(i->l, "127.0.0.1", i->port, &h, i, &i->c) == EDGEPS_OK &&
         frame_send(i->c, &(frame_stamp){.sender = 0}, MESSAGE_HELLO, 0, 0, &w) == EDGEPS_OK)
         loop_run(i->l);
-    loop_free(i->l);
-    trust_free(keys);
-    return NULL;
+    return NULL; /* the loop is freed when no other thread takes its descriptors over */
 }
 
 static impostor rogue;
@@ -329,6 +327,8 @@ static void who_says_another_s_name_is_turned_away(void **state)
         fail_msg("%s", diag.text);
     pthread_join(rogue.thread, NULL);
     assert_non_null(rogue.l);
+    loop_free(rogue.l);
+    trust_free(rogue.keys);
     assert_int_equal(rogue.frames, 0);
     trust_fixture_free(certs);
     fixture_free(&f);
