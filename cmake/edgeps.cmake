@@ -29,7 +29,7 @@ foreach(line IN LISTS layer_lines)
 endforeach()
 
 # Tests in which threads meet, by name: label "threads", for the preset tsan.
-set(EDGEPS_THREADED "^(loop|node)[.]|^base[.]parallel|[.]sensitivity|^place[.]threads")
+set(EDGEPS_THREADED "^(loop|node)[.]|^base[.]parallel|[.]sensitivity|^place[.]threads|^sim[.]search$")
 
 # What ./dev test builds of the thread sanitizer's and the fuzzer's preset.
 add_custom_target(thread_tests)

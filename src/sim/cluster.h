@@ -40,6 +40,7 @@ typedef struct agenda_item {
 typedef struct cluster_node {
     bool alive;
     uint64_t incarnation;
+    bool full; /* for the next state that moves to it */
     worker worker;
     local local;
     global global;

@@ -56,7 +56,8 @@ edgeps_err control_moved(cluster *c, size_t node, bool arrived)
     cluster_node *to = &c->nodes[node];
     int32_t from = in_force->global;
     bool from_checkpoint = from == PLAN_NONE || !c->coordinator.present[from];
-    bool ok = arrived && to->alive && (from_checkpoint || c->nodes[from].alive);
+    bool ok = arrived && to->alive && !to->full && (from_checkpoint || c->nodes[from].alive);
+    to->full = false;
     if (ok && from_checkpoint) {
         memcpy(to->global_parameters, c->saved, (size_t)c->chunk_count * sizeof *c->saved);
         versions_fill(&to->global.have, c->saved_round);
@@ -212,6 +213,10 @@ edgeps_err control_fault(cluster *c, const sim_fault *fault)
     bool kill = fault->kind == SIM_KILL;
     if (fault->kind == SIM_RESTART)
         return come_back(c, fault->node);
+    if (fault->kind == SIM_FULL) {
+        c->nodes[fault->node].full = true;
+        return EDGEPS_OK;
+    }
     if (kill) {
         if (!c->nodes[fault->node].alive)
             return EDGEPS_OK;

@@ -317,6 +317,8 @@ static edgeps_err carry_out(cluster *c, size_t node, cluster_role role, const pr
         return EDGEPS_OK;
     case PROTO_DROP:
         c->result.dropped_chunks++;
+        if (c->options->planted && role != CLUSTER_WORKER)
+            sums[effect->chunk] += payload;
         return EDGEPS_OK;
     case PROTO_SUM:
         if (effect->node == 0)

@@ -19,6 +19,7 @@ typedef enum sim_fault_kind {
     SIM_KILL,    /* the node's process dies; its edges break */
     SIM_RESTART, /* a killed node comes back: a new process that holds nothing */
     SIM_CUT,     /* the edges of the node's roles to their parents break once; it lives on */
+    SIM_FULL,    /* the node refuses the next state that moves to it: there is no room */
 } sim_fault_kind;
 
 typedef struct sim_fault {
@@ -43,6 +44,8 @@ typedef struct sim_options {
     const sim_fault *faults;
     size_t fault_count;
     double most_s; /* virtual time after which the run counts as hung; 0: 1e6 */
+    bool planted;  /* servers wrongly add what the protocol tells them to drop: shows that the
+                      checks of the sums, and a search that relies on them, do find an error */
 } sim_options;
 
 /* sim_result_free releases the array. */

@@ -1,0 +1,282 @@
+#include "sim/script.h"
+
+#include "base/rng.h"
+#include "network/generate.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define WITHIN_S 8.0 /* of the first epoch's beginning all faults come */
+
+static const char *const kinds[] = {[SIM_KILL] = "kill", [SIM_CUT] = "cut", [SIM_FULL] = "full"};
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+script script_draw(uint64_t seed, size_t most_nodes, size_t most_faults)
+{
+    rng r = rng_make(seed, 4);
+    script s = {.seed = seed,
+                .nodes = 2 + (size_t)rng_below(&r, most_nodes - 1),
+                .rounds = 1 + (int64_t)rng_below(&r, 4),
+                .fault_count = (size_t)rng_below(&r, most_faults + 1)};
+    for (size_t k = 0; k < s.fault_count; k++)
+        s.faults[k] = (sim_fault){.at_s = WITHIN_S * rng_uniform(&r),
+                                  .node = (int32_t)rng_below(&r, s.nodes),
+                                  .kind = (sim_fault_kind)rng_below(&r, KINDS)};
+    return s;
+}
+
+static edgeps_err make_problem(const script *s, edgeps_diag *diag, problem **out)
+{
+    rng r = rng_make(s->seed, 5);
+    generate_options g = generate_defaults((generate_kind)rng_below(&r, 4), s->nodes, s->seed);
+    network *net = NULL;
+    job j;
+    job_transfer transfer = rng_below(&r, 2) ? JOB_PIPELINED : JOB_STORE_AND_FORWARD;
+    const char *model = rng_below(&r, 2) ? "lenet5" : "mlp";
+    const problem_options o = {.rounds = s->rounds};
+    edgeps_err err = generate_network(&g, diag, &net);
+    if (!err)
+        err = job_make(model, 4000, 64, transfer, diag, &j);
+    if (!err)
+        err = problem_make(net, &j, &o, diag, out);
+    network_free(net);
+    return err;
+}
+
+typedef struct whim {
+    const problem *p;
+    rng random;
+    bool keep; /* a plan that nobody's loss broke */
+} whim;
+
+static int32_t any_present(rng *r, const bool *absent, size_t count)
+{
+    size_t i;
+    do
+        i = (size_t)rng_below(r, count);
+    while (absent[i]);
+    return (int32_t)i;
+}
+
+static edgeps_err plan_on_a_whim(void *context, const bool *absent, const plan *in_force, plan *out)
+{
+    whim *w = context;
+    size_t n = w->p->count;
+    bool worker = false, broken = in_force->generation == 0;
+    plan next;
+    for (size_t i = 0; i < n; i++) {
+        worker |= !absent[i] && w->p->nodes[i].train;
+        broken |= absent[i];
+    }
+    if (!worker)
+        return EDGEPS_INFEASIBLE;
+    if (w->keep && !broken)
+        return plan_copy(in_force, out);
+    edgeps_err err = plan_make(n, &next);
+    if (err)
+        return err;
+    next.generation = in_force->generation + 1;
+    next.global = any_present(&w->random, absent, n);
+    const int32_t locals[] = {any_present(&w->random, absent, n),
+                              any_present(&w->random, absent, n)};
+    for (size_t i = 0; i < n; i++)
+        if (w->p->nodes[i].train && !absent[i])
+            next.parent[i] = locals[rng_below(&w->random, 2)];
+    *out = next;
+    return EDGEPS_OK;
+}
+
+static bool every_worker_is_killed(const script *s, const problem *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        bool killed = !p->nodes[i].train;
+        for (size_t k = 0; k < s->fault_count; k++)
+            killed |= s->faults[k].node == (int32_t)i && s->faults[k].kind == SIM_KILL;
+        if (!killed)
+            return false;
+    }
+    return true;
+}
+
+edgeps_err script_run(const script *s, edgeps_diag *diag)
+{
+    problem *p = NULL;
+    edgeps_err err = make_problem(s, diag, &p);
+    if (err)
+        return err;
+    whim w = {.p = p, .random = rng_make(s->seed, 3), .keep = s->seed % 2};
+    const sim_options o = {.epochs = SCRIPT_EPOCHS,
+                           .seed = s->seed,
+                           .planner = plan_on_a_whim,
+                           .context = &w,
+                           .most_control_delay_s = 0.05,
+                           .detect_s = 0.1,
+                           .faults = s->faults,
+                           .fault_count = s->fault_count,
+                           .planted = s->planted};
+    sim_result result = {.round_s = NULL};
+    err = sim_run(p, &o, diag, &result);
+    if (!err && result.rounds != SCRIPT_EPOCHS * s->rounds)
+        err = diag_fail(diag, EDGEPS_INTERNAL, "%" PRId64 " rounds were made, not %" PRId64,
+                        result.rounds, SCRIPT_EPOCHS * s->rounds);
+    if (err == EDGEPS_INFEASIBLE && every_worker_is_killed(s, p))
+        err = EDGEPS_OK;
+    else if (err == EDGEPS_INFEASIBLE)
+        err = diag_fail(diag, EDGEPS_INTERNAL, "the job gave up though a worker was left");
+    sim_result_free(&result);
+    problem_free(p);
+    return err;
+}
+
+/* Keeps `candidate` when it, too, breaks an invariant. */
+static edgeps_err keep_if_broken(const script *candidate, script *best, bool *kept)
+{
+    edgeps_err err = script_run(candidate, NULL);
+    *kept = err == EDGEPS_INTERNAL;
+    if (*kept)
+        *best = *candidate;
+    return *kept ? EDGEPS_OK : err;
+}
+
+static script without_fault(const script *s, size_t k)
+{
+    script less = *s;
+    less.fault_count--;
+    memmove(&less.faults[k], &less.faults[k + 1], (less.fault_count - k) * sizeof *less.faults);
+    return less;
+}
+
+/* Without the last node and what befalls it. */
+static script without_node(const script *s)
+{
+    script less = *s;
+    less.nodes--;
+    for (size_t k = less.fault_count; k-- > 0;)
+        if (less.faults[k].node == (int32_t)less.nodes)
+            less = without_fault(&less, k);
+    return less;
+}
+
+static edgeps_err shrink_times(script *best)
+{
+    edgeps_err err = EDGEPS_OK;
+    for (size_t k = 0; !err && k < best->fault_count; k++)
+        for (double unit = 1; !err && unit > 0.0005; unit /= 10) {
+            script less = *best;
+            bool kept;
+            less.faults[k].at_s = floor(less.faults[k].at_s / unit) * unit;
+            err = keep_if_broken(&less, best, &kept);
+            if (kept)
+                break;
+        }
+    return err;
+}
+
+/* One pass; each step leaves one thing out. */
+static edgeps_err shrink_once(script *best, bool *smaller)
+{
+    edgeps_err err = EDGEPS_OK;
+    bool kept = true;
+    for (size_t k = best->fault_count; !err && k-- > 0;) {
+        script less = without_fault(best, k);
+        err = keep_if_broken(&less, best, &kept);
+        *smaller |= kept;
+    }
+    for (kept = true; !err && kept && best->nodes > 2;) {
+        script less = without_node(best);
+        err = keep_if_broken(&less, best, &kept);
+        *smaller |= kept;
+    }
+    for (kept = true; !err && kept && best->rounds > 1;) {
+        script less = *best;
+        less.rounds--;
+        err = keep_if_broken(&less, best, &kept);
+        *smaller |= kept;
+    }
+    return err;
+}
+
+edgeps_err script_shrink(const script *s, script *out)
+{
+    script best = *s;
+    edgeps_err err = EDGEPS_OK;
+    for (bool smaller = true; !err && smaller;) {
+        smaller = false;
+        err = shrink_once(&best, &smaller);
+    }
+    if (!err)
+        err = shrink_times(&best);
+    if (!err)
+        *out = best;
+    return err;
+}
+
+void script_text(const script *s, char text[SCRIPT_TEXT_BYTES])
+{
+    int at = snprintf(text, SCRIPT_TEXT_BYTES,
+                      "edgeps-script 1\nseed %" PRIu64 "\nnodes %zu\nrounds %" PRId64 "\n", s->seed,
+                      s->nodes, s->rounds);
+    for (size_t k = 0; k < s->fault_count; k++)
+        at += snprintf(text + at, SCRIPT_TEXT_BYTES - (size_t)at, "fault %.17g %s %d\n",
+                       s->faults[k].at_s, kinds[s->faults[k].kind], (int)s->faults[k].node);
+}
+
+static bool read_fault(const char *line, script *s)
+{
+    char kind[8];
+    int end = 0;
+    sim_fault f = {.node = -1};
+    if (s->fault_count == SCRIPT_MOST_FAULTS ||
+        sscanf(line, "fault %lf %7s %" SCNd32 "%n", &f.at_s, kind, &f.node, &end) != 3 || line[end])
+        return false;
+    size_t k = 0;
+    while (k < KINDS && strcmp(kinds[k], kind) != 0)
+        k++;
+    if (k == KINDS || !(f.at_s >= 0 && f.at_s <= 1e6) || f.node < 0 || (size_t)f.node >= s->nodes)
+        return false;
+    f.kind = (sim_fault_kind)k;
+    s->faults[s->fault_count++] = f;
+    return true;
+}
+
+/* The first four lines are always the same kinds. */
+static bool read_line(const char *line, int number, script *s)
+{
+    int end = 0;
+    switch (number) {
+    case 1:
+        return strcmp(line, "edgeps-script 1") == 0;
+    case 2:
+        return sscanf(line, "seed %" SCNu64 "%n", &s->seed, &end) == 1 && !line[end];
+    case 3:
+        return sscanf(line, "nodes %zu%n", &s->nodes, &end) == 1 && !line[end] && s->nodes >= 2 &&
+               s->nodes <= SCRIPT_MOST_NODES;
+    case 4:
+        return sscanf(line, "rounds %" SCNd64 "%n", &s->rounds, &end) == 1 && !line[end] &&
+               s->rounds >= 1 && s->rounds <= SCRIPT_MOST_ROUNDS;
+    default:
+        return read_fault(line, s);
+    }
+}
+
+edgeps_err script_parse(const char *text, edgeps_diag *diag, script *out)
+{
+    script s = {.seed = 0};
+    int number = 0;
+    char line[128];
+    while (*text || number < 4) {
+        size_t length = strcspn(text, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)(length < 127 ? length : 127), text);
+        if (length > 126 || !read_line(line, ++number, &s))
+            return diag_fail(diag, EDGEPS_FORMAT,
+                             "line %d: a script has the lines 'edgeps-script 1', 'seed N', "
+                             "'nodes 2..%d', 'rounds 1..%d', then 'fault SECONDS kill|cut|full "
+                             "NODE'; this one is '%s'",
+                             number, SCRIPT_MOST_NODES, SCRIPT_MOST_ROUNDS, line);
+        text += length + (text[length] == '\n');
+    }
+    *out = s;
+    return EDGEPS_OK;
+}
