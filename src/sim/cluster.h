@@ -109,7 +109,7 @@ bool cluster_due(cluster *c, double time_s, agenda_item *out);
  * arrived, if one did. (roles.c) */
 edgeps_err roles_step(cluster *c, size_t node, cluster_role role, const proto_event *event,
                       uint64_t payload);
-edgeps_err roles_plan(cluster *c, size_t node, const plan *pl);
+edgeps_err roles_announce(cluster *c, size_t node, const plan *pl);
 edgeps_err roles_connect(cluster *c, const agenda_item *item);
 edgeps_err roles_arrive(cluster *c, const wires_arrival *arrival);
 

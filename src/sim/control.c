@@ -56,7 +56,8 @@ edgeps_err control_moved(cluster *c, size_t node, bool arrived)
     cluster_node *to = &c->nodes[node];
     int32_t from = in_force->global;
     bool from_checkpoint = from == PLAN_NONE || !c->coordinator.present[from];
-    bool ok = arrived && to->alive && !to->full && (from_checkpoint || c->nodes[from].alive);
+    bool whole = arrived && to->alive && (from_checkpoint || c->nodes[from].alive);
+    bool ok = whole && !to->full;
     to->full = false;
     if (ok && from_checkpoint) {
         memcpy(to->global_parameters, c->saved, (size_t)c->chunk_count * sizeof *c->saved);
@@ -67,7 +68,9 @@ edgeps_err control_moved(cluster *c, size_t node, bool arrived)
                (size_t)c->chunk_count * sizeof *c->saved);
         global_restore(&to->global, source->global.have.of);
     }
-    return control_step(c, &(coordinator_event){.kind = COORDINATOR_MOVED, .ok = ok});
+    const coordinator_event moved = {.kind = COORDINATOR_MOVED, .ok = ok};
+    /* A target without room says so; of a dead end nothing is heard for a while. */
+    return whole ? control_step(c, &moved) : control_report(c, c->options->detect_s, moved);
 }
 
 static edgeps_err announce(cluster *c)

@@ -373,7 +373,7 @@ static size_t list_children(const plan *pl, int32_t parent, int32_t *children)
     return count;
 }
 
-edgeps_err roles_plan(cluster *c, size_t node, const plan *pl)
+edgeps_err roles_announce(cluster *c, size_t node, const plan *pl)
 {
     cluster_node *n = &c->nodes[node];
     uint64_t generation = pl->generation;

@@ -10,7 +10,8 @@
 
 #define WITHIN_S 8.0 /* of the first epoch's beginning all faults come */
 
-static const char *const kinds[] = {[SIM_KILL] = "kill", [SIM_CUT] = "cut", [SIM_FULL] = "full"};
+static const char *const kinds[] = {
+    [SIM_KILL] = "kill", [SIM_RESTART] = "back", [SIM_CUT] = "cut", [SIM_FULL] = "full"};
 #define KINDS (sizeof kinds / sizeof *kinds)
 
 script script_draw(uint64_t seed, size_t most_nodes, size_t most_faults)
@@ -68,7 +69,8 @@ static edgeps_err plan_on_a_whim(void *context, const bool *absent, const plan *
     plan next;
     for (size_t i = 0; i < n; i++) {
         worker |= !absent[i] && w->p->nodes[i].train;
-        broken |= absent[i];
+        broken |= absent[i] || (in_force->generation && w->p->nodes[i].train &&
+                                in_force->parent[i] == PLAN_NONE);
     }
     if (!worker)
         return EDGEPS_INFEASIBLE;

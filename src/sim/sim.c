@@ -14,7 +14,8 @@ static edgeps_err happen(cluster *c, const agenda_item *item)
     case AGENDA_CONNECT:
         return roles_connect(c, item);
     case AGENDA_PLAN:
-        return gone ? EDGEPS_OK : roles_plan(c, (size_t)item->node, &c->announcements[item->index]);
+        return gone ? EDGEPS_OK
+                    : roles_announce(c, (size_t)item->node, &c->announcements[item->index]);
     case AGENDA_ALLOW:
         return gone ? EDGEPS_OK
                     : roles_step(c, (size_t)item->node, CLUSTER_WORKER, &item->event, 0);

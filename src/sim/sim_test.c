@@ -76,7 +76,8 @@ static edgeps_err plan_on_a_whim(void *context, const bool *absent, const plan *
     for (size_t i = 0; i < w->p->count; i++) {
         present |= !absent[i];
         worker |= !absent[i] && w->p->nodes[i].train;
-        broken |= absent[i];
+        broken |= absent[i] || (in_force->generation && w->p->nodes[i].train &&
+                                in_force->parent[i] == PLAN_NONE);
     }
     if (!present || !worker)
         return EDGEPS_INFEASIBLE;

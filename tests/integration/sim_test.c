@@ -1,0 +1,65 @@
+/* `edgeps sim` as a user meets it. */
+#include "integration/command.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static void a_search_without_a_find_says_how_many_runs_there_were(void **state)
+{
+    command c;
+    (void)state;
+    command_run(&c, (const char *const[]){"sim", "--fault-search", "150", "--seed", "9", NULL});
+    assert_int_equal(c.status, 0);
+    assert_non_null(strstr(c.text, "100 of 150 runs\r150 of 150 runs\n"));
+    assert_non_null(strstr(c.text, "150 runs with "));
+    assert_non_null(strstr(c.text, " faults: no invariant broke\n"));
+}
+
+static void a_script_is_replayed_and_a_bad_one_refused(void **state)
+{
+    char dir[64], path[100];
+    (void)state;
+    folder_make(dir);
+    snprintf(path, sizeof path, "%s/script", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file, "edgeps-script 1\nseed 17\nnodes 4\nrounds 3\nfault 0.25 kill 2\n");
+    fclose(file);
+    command c;
+    command_run(&c, (const char *const[]){"sim", "--replay", path, NULL});
+    command_expect_line(&c, 0, "no invariant broke");
+    file = fopen(path, "a");
+    fprintf(file, "fault 0.5 kill 4\n");
+    fclose(file);
+    command_refuses((const char *const[]){"sim", "--replay", path, NULL}, 2,
+                    "script: line 6: a script has the lines");
+    folder_remove(dir);
+}
+
+static void bad_usage_is_one_line(void **state)
+{
+    (void)state;
+    command_refuses((const char *const[]){"sim", NULL}, 2, "say what to simulate");
+    command_refuses((const char *const[]){"sim", "--fault-search", "0", NULL}, 2, "--fault-search");
+    command_refuses((const char *const[]){"sim", "--fault-search", "5", "--nodes", "65", NULL}, 2,
+                    "--nodes");
+    command_refuses((const char *const[]){"sim", "--replay", "/nowhere/at/all", NULL}, 2,
+                    "/nowhere/at/all: No such file");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_search_without_a_find_says_how_many_runs_there_were),
+        cmocka_unit_test(a_script_is_replayed_and_a_bad_one_refused),
+        cmocka_unit_test(bad_usage_is_one_line),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
