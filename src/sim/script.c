@@ -3,9 +3,12 @@
 #include "base/rng.h"
 #include "network/generate.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WITHIN_S 8.0 /* of the first epoch's beginning all faults come */
@@ -164,11 +167,12 @@ static script without_node(const script *s)
 static edgeps_err shrink_times(script *best)
 {
     edgeps_err err = EDGEPS_OK;
+    static const double units_s[] = {1, 0.1, 0.01, 0.001};
     for (size_t k = 0; !err && k < best->fault_count; k++)
-        for (double unit = 1; !err && unit > 0.0005; unit /= 10) {
+        for (size_t u = 0; !err && u < sizeof units_s / sizeof *units_s; u++) {
             script less = *best;
             bool kept;
-            less.faults[k].at_s = floor(less.faults[k].at_s / unit) * unit;
+            less.faults[k].at_s = floor(less.faults[k].at_s / units_s[u]) * units_s[u];
             err = keep_if_broken(&less, best, &kept);
             if (kept)
                 break;
@@ -225,39 +229,61 @@ void script_text(const script *s, char text[SCRIPT_TEXT_BYTES])
                        s->faults[k].at_s, kinds[s->faults[k].kind], (int)s->faults[k].node);
 }
 
+/* A whole number from `least` to `most` that ends the line after `word` and a space. */
+static bool read_number(const char *line, const char *word, uint64_t least, uint64_t most,
+                        uint64_t *out)
+{
+    size_t length = strlen(word);
+    if (strncmp(line, word, length) != 0 || line[length] != ' ' ||
+        !isdigit((unsigned char)line[length + 1]))
+        return false;
+    char *end;
+    errno = 0;
+    *out = strtoull(line + length + 1, &end, 10);
+    return !errno && !*end && *out >= least && *out <= most;
+}
+
+/* "fault SECONDS KIND NODE" */
 static bool read_fault(const char *line, script *s)
 {
-    char kind[8];
-    int end = 0;
-    sim_fault f = {.node = -1};
-    if (s->fault_count == SCRIPT_MOST_FAULTS ||
-        sscanf(line, "fault %lf %7s %" SCNd32 "%n", &f.at_s, kind, &f.node, &end) != 3 || line[end])
+    static const char word[] = "fault ";
+    const char *from = line + sizeof word - 1;
+    char *rest;
+    uint64_t node;
+    if (s->fault_count == SCRIPT_MOST_FAULTS || strncmp(line, word, sizeof word - 1) != 0)
         return false;
-    size_t k = 0;
-    while (k < KINDS && strcmp(kinds[k], kind) != 0)
-        k++;
-    if (k == KINDS || !(f.at_s >= 0 && f.at_s <= 1e6) || f.node < 0 || (size_t)f.node >= s->nodes)
+    sim_fault f = {.at_s = strtod(from, &rest)};
+    if (rest == from || *rest != ' ' || !(f.at_s >= 0 && f.at_s <= 1e6))
         return false;
-    f.kind = (sim_fault_kind)k;
-    s->faults[s->fault_count++] = f;
-    return true;
+    for (size_t k = 0; k < KINDS; k++)
+        if (read_number(rest + 1, kinds[k], 0, s->nodes - 1, &node)) {
+            f.kind = (sim_fault_kind)k;
+            f.node = (int32_t)node;
+            s->faults[s->fault_count++] = f;
+            return true;
+        }
+    return false;
 }
 
 /* The first four lines are always the same kinds. */
 static bool read_line(const char *line, int number, script *s)
 {
-    int end = 0;
+    uint64_t value;
     switch (number) {
     case 1:
         return strcmp(line, "edgeps-script 1") == 0;
     case 2:
-        return sscanf(line, "seed %" SCNu64 "%n", &s->seed, &end) == 1 && !line[end];
+        return read_number(line, "seed", 0, UINT64_MAX, &s->seed);
     case 3:
-        return sscanf(line, "nodes %zu%n", &s->nodes, &end) == 1 && !line[end] && s->nodes >= 2 &&
-               s->nodes <= SCRIPT_MOST_NODES;
+        if (!read_number(line, "nodes", 2, SCRIPT_MOST_NODES, &value))
+            return false;
+        s->nodes = (size_t)value;
+        return true;
     case 4:
-        return sscanf(line, "rounds %" SCNd64 "%n", &s->rounds, &end) == 1 && !line[end] &&
-               s->rounds >= 1 && s->rounds <= SCRIPT_MOST_ROUNDS;
+        if (!read_number(line, "rounds", 1, SCRIPT_MOST_ROUNDS, &value))
+            return false;
+        s->rounds = (int64_t)value;
+        return true;
     default:
         return read_fault(line, s);
     }
@@ -272,11 +298,12 @@ edgeps_err script_parse(const char *text, edgeps_diag *diag, script *out)
         size_t length = strcspn(text, "\n");
         snprintf(line, sizeof line, "%.*s", (int)(length < 127 ? length : 127), text);
         if (length > 126 || !read_line(line, ++number, &s))
-            return diag_fail(diag, EDGEPS_FORMAT,
-                             "line %d: a script has the lines 'edgeps-script 1', 'seed N', "
-                             "'nodes 2..%d', 'rounds 1..%d', then 'fault SECONDS kill|cut|full "
-                             "NODE'; this one is '%s'",
-                             number, SCRIPT_MOST_NODES, SCRIPT_MOST_ROUNDS, line);
+            return diag_fail(
+                diag, EDGEPS_FORMAT,
+                "line %d: a script has the lines 'edgeps-script 1', 'seed N', "
+                "'nodes 2..%d', 'rounds 1..%d', then 'fault SECONDS kill|back|cut|full "
+                "NODE'; this one is '%s'",
+                number, SCRIPT_MOST_NODES, SCRIPT_MOST_ROUNDS, line);
         text += length + (text[length] == '\n');
     }
     *out = s;
