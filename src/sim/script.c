@@ -31,21 +31,20 @@ script script_draw(uint64_t seed, size_t most_nodes, size_t most_faults)
     return s;
 }
 
-static edgeps_err make_problem(const script *s, edgeps_diag *diag, problem **out)
+/* The problem lends the names of the network; both belong to the caller, whatever is returned. */
+static edgeps_err make_problem(const script *s, edgeps_diag *diag, network **net, problem **out)
 {
     rng r = rng_make(s->seed, 5);
     generate_options g = generate_defaults((generate_kind)rng_below(&r, 4), s->nodes, s->seed);
-    network *net = NULL;
     job j;
     job_transfer transfer = rng_below(&r, 2) ? JOB_PIPELINED : JOB_STORE_AND_FORWARD;
     const char *model = rng_below(&r, 2) ? "lenet5" : "mlp";
     const problem_options o = {.rounds = s->rounds};
-    edgeps_err err = generate_network(&g, diag, &net);
+    edgeps_err err = generate_network(&g, diag, net);
     if (!err)
         err = job_make(model, 4000, 64, transfer, diag, &j);
     if (!err)
-        err = problem_make(net, &j, &o, diag, out);
-    network_free(net);
+        err = problem_make(*net, &j, &o, diag, out);
     return err;
 }
 
@@ -105,12 +104,8 @@ static bool every_worker_is_killed(const script *s, const problem *p)
     return true;
 }
 
-edgeps_err script_run(const script *s, edgeps_diag *diag)
+static edgeps_err run_on(const script *s, const problem *p, edgeps_diag *diag)
 {
-    problem *p = NULL;
-    edgeps_err err = make_problem(s, diag, &p);
-    if (err)
-        return err;
     whim w = {.p = p, .random = rng_make(s->seed, 3), .keep = s->seed % 2};
     const sim_options o = {.epochs = SCRIPT_EPOCHS,
                            .seed = s->seed,
@@ -122,7 +117,7 @@ edgeps_err script_run(const script *s, edgeps_diag *diag)
                            .fault_count = s->fault_count,
                            .planted = s->planted};
     sim_result result = {.round_s = NULL};
-    err = sim_run(p, &o, diag, &result);
+    edgeps_err err = sim_run(p, &o, diag, &result);
     if (!err && result.rounds != SCRIPT_EPOCHS * s->rounds)
         err = diag_fail(diag, EDGEPS_INTERNAL, "%" PRId64 " rounds were made, not %" PRId64,
                         result.rounds, SCRIPT_EPOCHS * s->rounds);
@@ -131,7 +126,18 @@ edgeps_err script_run(const script *s, edgeps_diag *diag)
     else if (err == EDGEPS_INFEASIBLE)
         err = diag_fail(diag, EDGEPS_INTERNAL, "the job gave up though a worker was left");
     sim_result_free(&result);
+    return err;
+}
+
+edgeps_err script_run(const script *s, edgeps_diag *diag)
+{
+    network *net = NULL;
+    problem *p = NULL;
+    edgeps_err err = make_problem(s, diag, &net, &p);
+    if (!err)
+        err = run_on(s, p, diag);
     problem_free(p);
+    network_free(net);
     return err;
 }
 
