@@ -99,12 +99,23 @@ static bool connects(int fd)
     return error == 0;
 }
 
-/* Keeps a link of this rate busy, in small lumps and with little on its way. */
-static void restrain(int fd, double bytes_per_s)
+/* Of the way there and back; the hub is no distance away. */
+static double round_trip_s(const lab *l, const flow *f)
 {
-    int window_bytes = (int)fmin(fmax(WINDOW_BYTES, WINDOW_S * bytes_per_s), INT_MAX / 4);
+    const network *net = lab_network(l);
+    if (f->from == LAB_HUB || f->to == LAB_HUB)
+        return 0;
+    return network_latency_s(net, f->from, f->to) + network_latency_s(net, f->to, f->from);
+}
+
+/* Keeps a link of this rate busy, in small lumps and with little waiting in its queues. */
+static void restrain(int fd, double bytes_per_s, double there_and_back_s)
+{
+    double enough_bytes = fmax(WINDOW_BYTES, (WINDOW_S + there_and_back_s) * bytes_per_s);
+    int window_bytes = (int)fmin(enough_bytes, INT_MAX / 4);
     unsigned pace = (unsigned)fmin(PACE * bytes_per_s, UINT_MAX / 2);
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &window_bytes, sizeof window_bytes);
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &window_bytes, sizeof window_bytes))
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &window_bytes, sizeof window_bytes);
     setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pace, sizeof pace);
 }
 
@@ -118,7 +129,7 @@ static edgeps_err connect_flow(const lab *l, const flow *f, ends *e, edgeps_diag
         err = open_socket(l, f->from, SOCK_STREAM, diag, &e->sender);
     if (!err) {
         if (f->expected_bytes_per_s > 0)
-            restrain(e->sender, f->expected_bytes_per_s);
+            restrain(e->sender, f->expected_bytes_per_s, round_trip_s(l, f));
         bool good = listen(listener, 1) == 0 && set_nonblocking(e->sender) &&
                     getsockname(listener, (struct sockaddr *)&there, &size) == 0;
         good = good && (connect(e->sender, (struct sockaddr *)&there, sizeof there) == 0 ||
