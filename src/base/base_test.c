@@ -1,4 +1,5 @@
 #include "base/err.h"
+#include "base/file.h"
 #include "base/heap.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -10,8 +11,10 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void messages_are_wrapped_on_the_way_up_and_cut_when_too_long(void **state)
 {
@@ -222,9 +225,29 @@ static void below_is_uniform_and_permutations_are_permutations(void **state)
     assert_true(sum == 2 * ((UINT64_C(1) << 50) - 1));
 }
 
+static void a_file_that_cannot_be_written_is_named(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/edgeps-file-XXXXXX", text[16] = "";
+    edgeps_diag diag = {.text = ""};
+    close(mkstemp(path));
+    assert_int_equal(file_write_text(path, "longer before", &diag), EDGEPS_OK);
+    assert_int_equal(file_write_text(path, "whole", &diag), EDGEPS_OK);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof text - 1, file), 5);
+    fclose(file);
+    unlink(path);
+    assert_string_equal(text, "whole");
+    assert_int_equal(file_write_text("/nowhere/file", "x", &diag), EDGEPS_IO);
+    assert_string_equal(diag.text, "/nowhere/file: cannot be written: No such file or directory");
+    assert_int_equal(file_write_text("/dev/full", "x", &diag), EDGEPS_IO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_file_that_cannot_be_written_is_named),
         cmocka_unit_test(messages_are_wrapped_on_the_way_up_and_cut_when_too_long),
         cmocka_unit_test(foreign_bytes_do_not_break_the_line),
         cmocka_unit_test(every_error_has_a_text_and_the_documented_exit_status),

@@ -1,10 +1,10 @@
 #include "bench/bench.h"
 
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 #include "formats/quantity.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -157,9 +157,8 @@ static edgeps_err run(const char *const *value, const char *what, edgeps_diag *d
     edgeps_err err = read_request(value, &l, &r, diag);
     if (!err)
         err = bench_place(&r, diag);
-    if ((!err || err == EDGEPS_CANCELLED) && (fflush(stdout) || ferror(stdout)))
-        err = diag_fail(diag, EDGEPS_IO, "standard output cannot be written: %s", strerror(errno));
-    return err;
+    edgeps_err said = err && err != EDGEPS_CANCELLED ? EDGEPS_OK : file_end_output(diag);
+    return said ? said : err;
 }
 
 int cli_bench(int argc, char **argv)

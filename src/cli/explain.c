@@ -1,5 +1,6 @@
 #include "cli/explain.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/setting.h"
@@ -7,7 +8,6 @@
 #include "formats/plan_json.h"
 #include "formats/quantity.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -183,9 +183,7 @@ static edgeps_err print(work *w, edgeps_diag *diag)
     else
         explain_print(&w->explain.facts);
     mem_free(text);
-    if (fflush(stdout) || ferror(stdout))
-        return diag_fail(diag, EDGEPS_IO, "standard output cannot be written: %s", strerror(errno));
-    return EDGEPS_OK;
+    return file_end_output(diag);
 }
 
 static edgeps_err run(work *w, edgeps_diag *diag)

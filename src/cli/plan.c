@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/setting.h"
 #include "cli/trace.h"
@@ -326,13 +327,6 @@ static void print_table(const work *w)
     printf("why: %s\n", r->reason);
 }
 
-static edgeps_err finish_output(edgeps_diag *diag)
-{
-    if (fflush(stdout) || ferror(stdout))
-        return diag_fail(diag, EDGEPS_IO, "standard output cannot be written: %s", strerror(errno));
-    return EDGEPS_OK;
-}
-
 static edgeps_err print(const work *w, edgeps_diag *diag)
 {
     char *text = NULL;
@@ -353,7 +347,7 @@ static edgeps_err print(const work *w, edgeps_diag *diag)
                             strerror(errno));
     }
     mem_free(text);
-    return err ? err : finish_output(diag);
+    return err ? err : file_end_output(diag);
 }
 
 static edgeps_err place_and_print(work *w, const char *path, edgeps_diag *diag)
@@ -369,7 +363,7 @@ static edgeps_err place_and_print(work *w, const char *path, edgeps_diag *diag)
 static edgeps_err follow_and_print(work *w, const char *path, edgeps_diag *diag)
 {
     edgeps_err err = follow(w, path, diag);
-    return err ? err : finish_output(diag);
+    return err ? err : file_end_output(diag);
 }
 
 static void list_algorithms(void)

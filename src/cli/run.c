@@ -5,6 +5,7 @@
 #include "cli/emulate.h"
 #include "cli/options.h"
 #include "cli/rundir.h"
+#include "cli/setting.h"
 #include "cli/show.h"
 #include "formats/event_json.h"
 #include "formats/network_json.h"
@@ -151,11 +152,10 @@ static edgeps_err read_split(run *r, edgeps_diag *diag)
 
 static edgeps_err read_job(run *r, edgeps_diag *diag)
 {
-    static const char *const transfers[] = {"pipelined", "store-and-forward", NULL};
     int64_t batch, samples;
-    int transfer;
+    job_transfer transfer;
     nn_dataset *data = NULL;
-    edgeps_err err = options_choice("transfer", r->value[TRANSFER], transfers, diag, &transfer);
+    edgeps_err err = setting_transfer(r->value[TRANSFER], diag, &transfer);
     if (!err)
         err = options_whole("batch", r->value[BATCH], 1, 65536, diag, &batch);
     if (!err)
@@ -167,7 +167,7 @@ static edgeps_err read_job(run *r, edgeps_diag *diag)
     if (samples == 0)
         samples = (int64_t)nn_dataset_count(data, NN_TRAIN);
     nn_dataset_close(data);
-    return job_make(r->value[MODEL], samples, batch, (job_transfer)transfer, diag, &r->host.job);
+    return job_make(r->value[MODEL], samples, batch, transfer, diag, &r->host.job);
 }
 
 static edgeps_err read_choices(run *r, edgeps_diag *diag)

@@ -1,5 +1,6 @@
 #include "cli/rundir.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "coord/coord.h"
 #include "formats/network_json.h"
@@ -40,16 +41,6 @@ static edgeps_err remove_earlier(const char *dir, edgeps_diag *diag)
     return EDGEPS_OK;
 }
 
-static edgeps_err write_text(const char *path, const char *text, edgeps_diag *diag)
-{
-    FILE *file = fopen(path, "we");
-    bool good = file && fputs(text, file) >= 0;
-    if (file && fclose(file))
-        good = false;
-    return good ? EDGEPS_OK
-                : diag_fail(diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
-}
-
 edgeps_err rundir_make(const char *dir, const network *net, bool replace, edgeps_diag *diag)
 {
     char path[4096];
@@ -72,7 +63,7 @@ edgeps_err rundir_make(const char *dir, const network *net, bool replace, edgeps
         err = diag_fail(diag, EDGEPS_NOMEM, "no memory for the network's text");
     join(path, sizeof path, dir, "/network.json");
     if (!err)
-        err = write_text(path, text, diag);
+        err = file_write_text(path, text, diag);
     mem_free(text);
     return err;
 }

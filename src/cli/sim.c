@@ -1,5 +1,6 @@
 #include "sim/search.h"
 
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/options.h"
 
@@ -98,9 +99,7 @@ static edgeps_err run(const char *const *value, edgeps_diag *diag)
         return diag_fail(diag, EDGEPS_USAGE,
                          "say what to simulate: --fault-search RUNS or --replay SCRIPT");
     edgeps_err err = value[REPLAY] ? replay(value[REPLAY], diag) : search(value, diag);
-    if (!err && (fflush(stdout) || ferror(stdout)))
-        err = diag_fail(diag, EDGEPS_IO, "standard output cannot be written: %s", strerror(errno));
-    return err;
+    return err ? err : file_end_output(diag);
 }
 
 int cli_sim(int argc, char **argv)

@@ -1,5 +1,6 @@
 #include "lab/lab.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "formats/network_json.h"
 #include "lab/keeper_int.h"
@@ -31,16 +32,6 @@ static void join(char path[4096], const char *dir, const char *part)
     snprintf(path, 4096, "%s/%s", dir, part);
 }
 
-static edgeps_err write_file(const char *path, const char *text, edgeps_diag *diag)
-{
-    FILE *file = fopen(path, "we");
-    bool good = file && fputs(text, file) >= 0;
-    if (file && fclose(file))
-        good = false;
-    return good ? EDGEPS_OK
-                : diag_fail(diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
-}
-
 /* Appears as a whole: who is killed meanwhile leaves none, or one that can be read. It need not
  * outlast a power cut, as the lab does not. */
 static edgeps_err write_keeper(const char *dir, const keeper *k, edgeps_diag *diag)
@@ -49,7 +40,7 @@ static edgeps_err write_keeper(const char *dir, const keeper *k, edgeps_diag *di
     join(path, dir, "keeper");
     join(fresh, dir, "keeper.new");
     snprintf(text, sizeof text, "%d %" PRIu64 " %s\n", k->pid, k->begun, k->root ? "root" : "user");
-    edgeps_err err = write_file(fresh, text, diag);
+    edgeps_err err = file_write_text(fresh, text, diag);
     if (!err && rename(fresh, path))
         err = diag_fail(diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
     return err;
@@ -77,7 +68,7 @@ static edgeps_err write_network(const char *dir, const network *net, edgeps_diag
     join(path, dir, "network.json");
     if (network_json_text(net, &text))
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for the network's text");
-    edgeps_err err = write_file(path, text, diag);
+    edgeps_err err = file_write_text(path, text, diag);
     mem_free(text);
     return err;
 }

@@ -18,13 +18,21 @@ static edgeps_err run(const char *tool, const char *lines, edgeps_diag *diag)
     return err;
 }
 
+/* Where a machine has no iproute2 the rest of the test is skipped, with the reason. */
+static void need(edgeps_err err, const edgeps_diag *diag)
+{
+    if (err != EDGEPS_UNSUPPORTED)
+        return;
+    print_message("skipped: %s\n", diag->text);
+    skip();
+}
+
 static void runs_the_lines_of_a_batch(void **state)
 {
     (void)state;
     edgeps_diag diag = {.text = ""};
     edgeps_err err = run("ip", "link show dev lo\nroute show\n", &diag);
-    if (err == EDGEPS_UNSUPPORTED)
-        skip();
+    need(err, &diag);
     assert_int_equal(err, EDGEPS_OK);
 }
 
@@ -33,8 +41,7 @@ static void a_line_that_fails_is_named_with_the_reason(void **state)
     (void)state;
     edgeps_diag diag = {.text = ""};
     edgeps_err err = run("ip", "link show dev lo\nlink show dev nowhere9\n", &diag);
-    if (err == EDGEPS_UNSUPPORTED)
-        skip();
+    need(err, &diag);
     assert_int_equal(err, EDGEPS_IO);
     assert_string_equal(diag.text,
                         "ip link show dev nowhere9: Device \"nowhere9\" does not exist.");

@@ -267,7 +267,11 @@ edgeps_err family_pushed(family *f, const proto_event *event, const versions *ha
     if (event->kind == PROTO_PUSHED) {
         bool first = sum->taken++ == 0;
         sum->weight += event->weight;
-        err = answer(effects, first ? PROTO_TAKE_FIRST : PROTO_TAKE, PROTO_OLD_GENERATION, event);
+        err =
+            proto_effects_add(effects, (proto_effect){.kind = first ? PROTO_TAKE_FIRST : PROTO_TAKE,
+                                                      .node = event->node,
+                                                      .round = event->round,
+                                                      .chunk = event->chunk});
     }
     if (!err && sum->arrived == (int64_t)f->child_count)
         err = proto_effects_add(effects, (proto_effect){.kind = PROTO_SUM,

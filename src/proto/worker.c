@@ -143,11 +143,13 @@ static edgeps_err round_done(worker *w, proto_effects *effects)
     return err ? err : start_round(w, effects);
 }
 
-/* The gradient is worth nothing any more once every chunk has its round's update, or a later one.
- */
+/* The gradient is worth nothing any more once every chunk has its round's update, or a later one:
+ * that all chunks are looked at is for rounds that this worker missed. */
 static bool is_over(const worker *w)
 {
-    return w->have.top >= w->round && versions_lowest(&w->have) >= w->round;
+    if (versions_agree(&w->have))
+        return w->have.top >= w->round;
+    return w->have.top > w->round && versions_lowest(&w->have) >= w->round;
 }
 
 static edgeps_err pulled(worker *w, const proto_event *event, proto_effects *effects)

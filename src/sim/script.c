@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "network/generate.h"
+#include "sim/whim.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -48,50 +49,6 @@ static edgeps_err make_problem(const script *s, edgeps_diag *diag, network **net
     return err;
 }
 
-typedef struct whim {
-    const problem *p;
-    rng random;
-    bool keep; /* a plan that nobody's loss broke */
-} whim;
-
-static int32_t any_present(rng *r, const bool *absent, size_t count)
-{
-    size_t i;
-    do
-        i = (size_t)rng_below(r, count);
-    while (absent[i]);
-    return (int32_t)i;
-}
-
-static edgeps_err plan_on_a_whim(void *context, const bool *absent, const plan *in_force, plan *out)
-{
-    whim *w = context;
-    size_t n = w->p->count;
-    bool worker = false, broken = in_force->generation == 0;
-    plan next;
-    for (size_t i = 0; i < n; i++) {
-        worker |= !absent[i] && w->p->nodes[i].train;
-        broken |= absent[i] || (in_force->generation && w->p->nodes[i].train &&
-                                in_force->parent[i] == PLAN_NONE);
-    }
-    if (!worker)
-        return EDGEPS_INFEASIBLE;
-    if (w->keep && !broken)
-        return plan_copy(in_force, out);
-    edgeps_err err = plan_make(n, &next);
-    if (err)
-        return err;
-    next.generation = in_force->generation + 1;
-    next.global = any_present(&w->random, absent, n);
-    const int32_t locals[] = {any_present(&w->random, absent, n),
-                              any_present(&w->random, absent, n)};
-    for (size_t i = 0; i < n; i++)
-        if (w->p->nodes[i].train && !absent[i])
-            next.parent[i] = locals[rng_below(&w->random, 2)];
-    *out = next;
-    return EDGEPS_OK;
-}
-
 static bool every_worker_is_killed(const script *s, const problem *p)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -109,7 +66,7 @@ static edgeps_err run_on(const script *s, const problem *p, edgeps_diag *diag)
     whim w = {.p = p, .random = rng_make(s->seed, 3), .keep = s->seed % 2};
     const sim_options o = {.epochs = SCRIPT_EPOCHS,
                            .seed = s->seed,
-                           .planner = plan_on_a_whim,
+                           .planner = whim_plan,
                            .context = &w,
                            .most_control_delay_s = 0.05,
                            .detect_s = 0.1,

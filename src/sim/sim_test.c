@@ -1,4 +1,4 @@
-#include "sim/sim.h"
+#include "sim/whim.h"
 
 #include "base/mem.h"
 #include "base/rng.h"
@@ -52,53 +52,6 @@ static problem *random_problem(rng *r, const network *net, int64_t rounds)
     return p;
 }
 
-/* A planner that knows no reason: any live global server, any two live locals, anew for each call,
- * so that generations differ as much as they can. */
-typedef struct whim {
-    const problem *p;
-    rng random;
-    bool keep; /* between calls without a loss */
-} whim;
-
-static int32_t any_of(rng *r, const bool *absent, size_t count)
-{
-    size_t i;
-    do
-        i = (size_t)rng_below(r, count);
-    while (absent[i]);
-    return (int32_t)i;
-}
-
-static edgeps_err plan_on_a_whim(void *context, const bool *absent, const plan *in_force, plan *out)
-{
-    whim *w = context;
-    bool present = false, worker = false, broken = in_force->generation == 0;
-    for (size_t i = 0; i < w->p->count; i++) {
-        present |= !absent[i];
-        worker |= !absent[i] && w->p->nodes[i].train;
-        broken |= absent[i] || (in_force->generation && w->p->nodes[i].train &&
-                                in_force->parent[i] == PLAN_NONE);
-    }
-    if (!present || !worker)
-        return EDGEPS_INFEASIBLE;
-    if (w->keep && !broken)
-        return plan_copy(in_force, out);
-    plan pl;
-    edgeps_err err = plan_make(w->p->count, &pl);
-    if (err)
-        return err;
-    int32_t locals[2];
-    pl.generation = in_force->generation + 1;
-    pl.global = any_of(&w->random, absent, w->p->count);
-    locals[0] = any_of(&w->random, absent, w->p->count);
-    locals[1] = any_of(&w->random, absent, w->p->count);
-    for (size_t i = 0; i < w->p->count; i++)
-        if (w->p->nodes[i].train && !absent[i])
-            pl.parent[i] = locals[rng_below(&w->random, 2)];
-    *out = pl;
-    return EDGEPS_OK;
-}
-
 static edgeps_err plan_as_given(void *context, const bool *absent, const plan *in_force, plan *out)
 {
     (void)absent;
@@ -113,7 +66,7 @@ static void check_prediction(uint64_t seed)
     whim w = {.p = p, .random = r};
     bool absent[10] = {false};
     plan none = {.global = PLAN_NONE}, pl;
-    assert_int_equal(plan_on_a_whim(&w, absent, &none, &pl), EDGEPS_OK);
+    assert_int_equal(whim_plan(&w, absent, &none, &pl), EDGEPS_OK);
     double predicted_s;
     assert_int_equal(cost_round_s(p, &pl, &predicted_s), EDGEPS_OK);
     sim_options o = {.epochs = 3, .seed = seed, .planner = plan_as_given, .context = &pl};
@@ -164,7 +117,7 @@ static void run_trial(uint64_t seed, const trial *t, sim_result *result)
     }
     sim_options o = {.epochs = 3,
                      .seed = seed,
-                     .planner = plan_on_a_whim,
+                     .planner = whim_plan,
                      .context = &w,
                      .most_control_delay_s = 0.05,
                      .detect_s = 0.1,
@@ -281,7 +234,7 @@ static void survives_each_allocation_failing(void **state)
     whim w = {.p = p};
     bool absent[4] = {false};
     plan none = {.global = PLAN_NONE}, pl;
-    assert_int_equal(plan_on_a_whim(&w, absent, &none, &pl), EDGEPS_OK);
+    assert_int_equal(whim_plan(&w, absent, &none, &pl), EDGEPS_OK);
     sim_options o = {.epochs = 2, .seed = 5, .planner = plan_as_given, .context = &pl};
     edgeps_err err = EDGEPS_NOMEM;
     for (long n = 1; err == EDGEPS_NOMEM; n++) {

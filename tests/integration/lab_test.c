@@ -117,12 +117,21 @@ static int as_nobody(const char *words, const char *arguments, char text[4096])
     return WEXITSTATUS(status);
 }
 
+/* Other tests run as whoever starts them. */
+static void need_root(void)
+{
+    if (geteuid() == 0)
+        return;
+    print_message(
+        "skipped: only root can become somebody else, and the other tests ran without root\n");
+    skip();
+}
+
 static void without_root_it_is_the_same(void **state)
 {
     (void)state;
     char text[4096], arguments[512];
-    if (geteuid() != 0)
-        skip(); /* the tests above are without root already */
+    need_root();
     assert_int_equal(chown(dir, NOBODY, NOBODY), 0);
     snprintf(arguments, sizeof arguments, "lab up %s --dir %s", network, lab);
     go_on(text, as_nobody("", arguments, text));
@@ -150,8 +159,10 @@ static void a_host_that_forbids_it_is_told_what_to_enable(void **state)
     assert_non_null(said);
     text[fread(text, 1, sizeof text - 1, said)] = '\0';
     int status = pclose(said);
-    if (strstr(text, "unshare"))
-        skip(); /* not even the first one */
+    if (strstr(text, "unshare")) {
+        print_message("skipped: %s", text); /* not even the first user namespace */
+        skip();
+    }
     assert_int_equal(WEXITSTATUS(status), 1);
     assert_string_equal(text, "edgeps lab up: this machine forbids namespaces to users; run as "
                               "root, or let root enable them: sysctl -w "
@@ -225,8 +236,7 @@ static void a_run_in_a_lab_needs_no_root(void **state)
 {
     (void)state;
     char text[4096], data[96], out[96], arguments[512];
-    if (geteuid() != 0)
-        skip(); /* the test above is without root already */
+    need_root();
     snprintf(out, sizeof out, "%s/run", dir);
     write_data(data);
     assert_int_equal(chown(dir, NOBODY, NOBODY), 0);
