@@ -104,6 +104,7 @@ static void plan_arrived(agent *a, const void *payload, size_t bytes)
         return;
     }
     if (next.plan.generation <= a->plan.plan.generation) {
+        moves_forget(a); /* of a coordinator that takes over and knows of no move */
         message_plan_free(&next);
         return;
     }
@@ -151,9 +152,9 @@ static void state_frame(agent *a, const wire_header *h, const void *payload)
     else if (!message_get_state(payload, h->length, &m))
         agent_fail(a, diag_fail(a->diag, EDGEPS_PROTOCOL, "a state's announcement is damaged"));
     else if (h->type == MESSAGE_STATE_BEGIN)
-        moves_begin(a, &m);
+        moves_begin(a, NULL, &m, h);
     else
-        moves_end(a, &m, h->generation);
+        moves_end(a, &m, h);
 }
 
 static void command(agent *a, const wire_header *h, const void *payload)
@@ -177,11 +178,14 @@ static void command(agent *a, const wire_header *h, const void *payload)
         break;
     case MESSAGE_MOVE:
         if (message_get_move(payload, h->length, &move))
-            moves_send_state(a, &move, h->generation);
+            moves_send_state(a, &move, h);
         break;
     case MESSAGE_RELEASE:
         if (message_get_move(payload, h->length, &move))
             moves_release(a, (message_role)move.role);
+        break;
+    case MESSAGE_ABANDON:
+        moves_abandon(a, h->round);
         break;
     case MESSAGE_SAVE:
         moves_save(a, h->generation, h->round);
@@ -207,7 +211,7 @@ static void *control_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t 
     wire_header h = frame_header(header);
     (void)c;
     if (h.type == MESSAGE_STATE_PARAMETERS || h.type == MESSAGE_STATE_VELOCITY) {
-        void *target = state_buffer(&a->arrival, &a->job, &h);
+        void *target = a->coming.edge ? NULL : state_buffer(&a->arrival, &a->job, &h);
         if (target)
             return target;
     }

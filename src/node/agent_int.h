@@ -33,6 +33,14 @@ typedef struct edge {
     struct edge *next; /* in the list of all edges */
 } edge;
 
+/* A server's state on its way out of this node or into it. Zeroed: none. */
+typedef struct passage {
+    int64_t number; /* of the move, by which the coordinator knows it */
+    uint64_t generation;
+    message_role role;
+    edge *edge; /* NULL: it has ended, or the state comes from the coordinator */
+} passage;
+
 /* What the child wants of its parent: reached when there is a connection. */
 typedef struct wish {
     bool wanted;
@@ -94,6 +102,8 @@ struct agent {
     size_t letter_room;
     bool delivering;
     proto_effects effects;
+    passage leaving;
+    passage coming;
     state_arrival arrival;
     int64_t *arrival_versions;
     stopwatch watch;
@@ -128,12 +138,15 @@ edgeps_err roles_plan(agent *a);
 void roles_allow(agent *a, int64_t round);
 
 /* moves.c */
-void moves_send_state(agent *a, const message_move *m, uint64_t generation);
+void moves_send_state(agent *a, const message_move *m, const wire_header *h);
 void moves_save(agent *a, uint64_t generation, int64_t round);
 void moves_release(agent *a, message_role role);
 void moves_drop_checkpoints(agent *a);
-bool moves_begin(agent *a, const message_state *m);
-void moves_end(agent *a, const message_state *m, uint64_t generation);
+bool moves_begin(agent *a, edge *e, const message_state *m, const wire_header *h);
+void moves_end(agent *a, const message_state *m, const wire_header *h);
+void moves_abandon(agent *a, int64_t number);
+void moves_forget(agent *a); /* a generation is in force: none is under way */
+void moves_lost(agent *a, const edge *e, const char *text); /* an edge that may carry state ended */
 
 /* The versions that the child of an edge tells its parent. */
 static inline const int64_t *agent_versions(const agent *a, agent_role child)

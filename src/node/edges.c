@@ -175,7 +175,7 @@ static bool state_frame(edge *e, const wire_header *h, const void *payload)
     message_state m;
     switch (h->type) {
     case MESSAGE_STATE_BEGIN:
-        return message_get_state(payload, h->length, &m) && moves_begin(a, &m);
+        return message_get_state(payload, h->length, &m) && moves_begin(a, e, &m, h);
     case MESSAGE_STATE_PARAMETERS:
     case MESSAGE_STATE_VELOCITY:
         state_took(&a->arrival, h);
@@ -183,7 +183,7 @@ static bool state_frame(edge *e, const wire_header *h, const void *payload)
     case MESSAGE_STATE_END:
         if (!message_get_state(payload, h->length, &m))
             return false;
-        moves_end(a, &m, h->generation);
+        moves_end(a, &m, h);
         return true;
     default:
         return false;
@@ -211,8 +211,10 @@ static bool accepts(const edge *e, const wire_header *h)
         return !e->outgoing && e->peer == (int32_t)h->sender && e->inbox;
     case MESSAGE_PULL:
         return e->outgoing && e->peer == (int32_t)h->sender;
+    case MESSAGE_STATE_BEGIN:
+        return !e->outgoing && e->peer < 0;
     default:
-        return !e->outgoing;
+        return !e->outgoing && a->coming.edge == e;
     }
 }
 
@@ -291,6 +293,7 @@ static void closed(void *ctx, conn *c, edgeps_err err, const char *text)
         roles_post(a, parent_role(e->child),
                    &(proto_event){.kind = PROTO_CHILD_LOST, .node = e->peer}, NULL);
     }
+    moves_lost(a, e, text);
     forget_edge(e);
     if (!a->stopping)
         roles_deliver(a);
@@ -395,9 +398,7 @@ void edges_wish(agent *a, agent_role child, const proto_effect *connect)
 void edges_close_older(agent *a, uint64_t generation)
 {
     for (edge *e = a->edges; e; e = e->next) {
-        bool old_child = !e->outgoing && e->peer >= 0 && e->generation < generation;
-        bool state = e->outgoing && e->child == AGENT_GLOBAL;
-        if (!old_child && !state)
+        if (e->outgoing || e->peer < 0 || e->generation >= generation)
             continue;
         e->peer = -1;
         conn_close(e->conn);

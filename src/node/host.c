@@ -236,7 +236,7 @@ static bool report(host *h, member *m, const wire_header *header, const void *pa
     case MESSAGE_MOVED:
         if (!message_get_moved(payload, header->length, &moved))
             return false;
-        transfer_moved(h, moved.ok, moved.text);
+        transfer_moved(h, header->round, moved.ok, moved.text);
         return true;
     case MESSAGE_TROUBLE:
         return trouble(h, m, payload, header->length);

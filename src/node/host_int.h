@@ -116,7 +116,7 @@ struct host {
     planning planning;
     adapt_history *history;   /* of the epochs so far; NULL: none yet */
     int64_t remembered_epoch; /* the last of them */
-    int64_t move_begun_ns;
+    int64_t move_begun_ns;    /* by this the move under way is known to the agents */
     const adapt_move *move;   /* under way */
     int32_t move_source;      /* its state's, PLAN_NONE: this process */
     int32_t standby;          /* of the plan in force, or PLAN_NONE */
@@ -145,7 +145,7 @@ void replan_free(host *h);
 
 /* transfer.c */
 void transfer_move(host *h, size_t index);
-void transfer_moved(host *h, bool ok, const char *text);
+void transfer_moved(host *h, int64_t number, bool ok, const char *text);
 void transfer_lost(host *h, size_t node);
 void transfer_save(host *h, int64_t round);
 bool transfer_frame(host *h, member *m, const wire_header *header, const void *payload);

@@ -44,6 +44,7 @@ typedef enum message_type {
     MESSAGE_RELEASE,
     MESSAGE_SAVE,
     MESSAGE_STOP,
+    MESSAGE_ABANDON,
 } message_type;
 
 #define MESSAGE_MAX_BYTES (INT64_C(1) << 28) /* of a control payload */

@@ -417,6 +417,7 @@ static void stand_by(agent *a, bool wanted)
 /* The edges of the generation before lend from buffers that are about to change. */
 static void begin_generation(agent *a)
 {
+    moves_forget(a);
     edges_close_older(a, a->plan.plan.generation);
     edges_drop_wish(a, AGENT_WORKER);
     edges_drop_wish(a, AGENT_LOCAL);

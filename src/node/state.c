@@ -1,11 +1,11 @@
 #include "node/state.h"
 
-static edgeps_err send_mark(conn *c, const frame_stamp *stamp, uint16_t type, uint64_t generation,
-                            const message_state *m)
+static edgeps_err send_mark(conn *c, const frame_stamp *stamp, uint16_t type,
+                            const state_label *label, const message_state *m)
 {
     wire_writer w = {0};
     message_put_state(&w, m);
-    return frame_send(c, stamp, type, generation, 0, &w);
+    return frame_send(c, stamp, type, label->generation, label->number, &w);
 }
 
 static edgeps_err send_chunks(conn *c, const frame_stamp *stamp, const job *j,
@@ -24,12 +24,12 @@ static edgeps_err send_chunks(conn *c, const frame_stamp *stamp, const job *j,
 }
 
 edgeps_err state_send(conn *c, const frame_stamp *stamp, const job *j, const state_view *state,
-                      uint64_t generation, uint32_t children)
+                      const state_label *label)
 {
     uint64_t bytes = (uint64_t)job_parameter_bytes(j);
-    message_state m = {.role = (uint8_t)state->role, .children = children};
-    edgeps_err err = send_mark(c, stamp, MESSAGE_STATE_BEGIN, generation, &m);
-    wire_header header = {.type = MESSAGE_STATE_PARAMETERS, .generation = generation};
+    message_state m = {.role = (uint8_t)state->role, .children = label->children};
+    edgeps_err err = send_mark(c, stamp, MESSAGE_STATE_BEGIN, label, &m);
+    wire_header header = {.type = MESSAGE_STATE_PARAMETERS, .generation = label->generation};
     if (!err)
         err = send_chunks(c, stamp, j, state, header);
     header.type = MESSAGE_STATE_VELOCITY;
@@ -37,7 +37,7 @@ edgeps_err state_send(conn *c, const frame_stamp *stamp, const job *j, const sta
         err = send_chunks(c, stamp, j, state, header);
     m.parameters_hash = wire_hash(state->parameters, bytes);
     m.velocity_hash = state->velocity ? wire_hash(state->velocity, bytes) : 0;
-    return err ? err : send_mark(c, stamp, MESSAGE_STATE_END, generation, &m);
+    return err ? err : send_mark(c, stamp, MESSAGE_STATE_END, label, &m);
 }
 
 void state_expect(state_arrival *a, const job *j, state_view target)

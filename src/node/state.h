@@ -15,10 +15,17 @@ typedef struct state_view {
     int64_t *versions;
 } state_view;
 
-/* Queues all frames of the state; the arrays must stay as they are until they are sent. `children`:
- * how many the target will serve. */
+/* Which state it is: the move by its number (0: a checkpoint), and how many the target will serve.
+ */
+typedef struct state_label {
+    uint64_t generation;
+    int64_t number;
+    uint32_t children;
+} state_label;
+
+/* Queues all frames of the state; the arrays must stay as they are until they are sent. */
 edgeps_err state_send(conn *c, const frame_stamp *stamp, const job *j, const state_view *state,
-                      uint64_t generation, uint32_t children);
+                      const state_label *label);
 
 /* One arriving state. Zeroed: none. */
 typedef struct state_arrival {

@@ -101,15 +101,17 @@ static uint32_t children_of(const plan *pl, const adapt_move *m)
 }
 
 /* Sends the newest checkpoint's state, as far as the role needs it. */
-static edgeps_err send_saved(host *h, const adapt_move *m, uint64_t generation)
+static edgeps_err send_saved(host *h, const adapt_move *m)
 {
     message_role role = m->role == ADAPT_GLOBAL ? MESSAGE_GLOBAL : MESSAGE_LOCAL;
     state_view view = {.role = role,
                        .parameters = h->saved.parameters,
                        .velocity = role == MESSAGE_GLOBAL ? h->saved.velocity : NULL,
                        .versions = h->saved.versions};
-    return state_send(h->of_node[m->to]->conn, &h->stamp, &h->options->job, &view, generation,
-                      children_of(&h->planning.plan, m));
+    state_label label = {.generation = h->planning.plan.generation,
+                         .number = h->move_begun_ns,
+                         .children = children_of(&h->planning.plan, m)};
+    return state_send(h->of_node[m->to]->conn, &h->stamp, &h->options->job, &view, &label);
 }
 
 /* Where a state comes from: the server's node; for a global server that is lost in an epoch the
@@ -120,32 +122,6 @@ static int32_t source_of(const host *h, const adapt_move *m)
     if (m->from != PLAN_NONE || !in_epoch || h->standby == PLAN_NONE)
         return m->from;
     return h->of_node[h->standby] ? h->standby : PLAN_NONE;
-}
-
-void transfer_move(host *h, size_t index)
-{
-    const adapt_move *m = &h->planning.moves[index];
-    uint64_t generation = h->planning.plan.generation;
-    h->move = m;
-    h->move_source = source_of(h, m);
-    h->move_begun_ns = clock_now_ns();
-    bool here = h->of_node[m->to] && (h->move_source == PLAN_NONE || h->of_node[h->move_source]);
-    if (!here) {
-        transfer_moved(h, false, "the source or the target is gone");
-        return;
-    }
-    if (h->move_source == PLAN_NONE) {
-        if (send_saved(h, m, generation))
-            transfer_moved(h, false, "its connection broke");
-        return;
-    }
-    wire_writer w = {0};
-    message_put_move(&w, &(message_move){.role = (uint8_t)(m->role == ADAPT_GLOBAL ? MESSAGE_GLOBAL
-                                                                                   : MESSAGE_LOCAL),
-                                         .node = (uint32_t)m->to,
-                                         .port = h->of_node[m->to]->last.port,
-                                         .children = children_of(&h->planning.plan, m)});
-    host_send(h, (size_t)h->move_source, MESSAGE_MOVE, generation, 0, &w);
 }
 
 /* Later moves need the room that the server left. Until the commit only the checkpoint can bring a
@@ -159,11 +135,18 @@ static void release(host *h, const adapt_move *m)
     h->homeless |= global;
 }
 
-void transfer_moved(host *h, bool ok, const char *text)
+/* The word is given to both ends: what they still do for this move counts no more. */
+static void abandon(host *h, const adapt_move *m)
+{
+    host_send(h, (size_t)m->to, MESSAGE_ABANDON, 0, h->move_begun_ns, NULL);
+    if (h->move_source != PLAN_NONE)
+        host_send(h, (size_t)h->move_source, MESSAGE_ABANDON, 0, h->move_begun_ns, NULL);
+}
+
+/* The move under way has come to its end. */
+static void move_ended(host *h, bool ok, const char *text)
 {
     const adapt_move *m = h->move;
-    if (!m)
-        return;
     h->move = NULL;
     double seconds = (double)(clock_now_ns() - h->move_begun_ns) / CLOCK_NS_PER_S;
     h->tally.move_s += seconds;
@@ -173,12 +156,47 @@ void transfer_moved(host *h, bool ok, const char *text)
     if (ok && m->releases && m->from != PLAN_NONE)
         release(h, m);
     if (!ok) {
+        abandon(h, m);
         h->standby = PLAN_NONE; /* the checkpoint is the surer source */
         record_event(h, (meter_event){.kind = METER_WARNING, .text = warning});
     }
     if (ok && h->planning.why != COORDINATOR_FIRST) /* servers that begin have not moved */
         record_move(h, m, seconds);
     drive_post(h, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = ok});
+}
+
+void transfer_move(host *h, size_t index)
+{
+    const adapt_move *m = &h->planning.moves[index];
+    h->move = m;
+    h->move_source = source_of(h, m);
+    h->move_begun_ns = clock_now_ns();
+    bool here = h->of_node[m->to] && (h->move_source == PLAN_NONE || h->of_node[h->move_source]);
+    if (!here) {
+        move_ended(h, false, "the source or the target is gone");
+        return;
+    }
+    if (h->move_source == PLAN_NONE) {
+        if (send_saved(h, m))
+            move_ended(h, false, "its connection broke");
+        return;
+    }
+    wire_writer w = {0};
+    message_put_move(&w, &(message_move){.role = (uint8_t)(m->role == ADAPT_GLOBAL ? MESSAGE_GLOBAL
+                                                                                   : MESSAGE_LOCAL),
+                                         .node = (uint32_t)m->to,
+                                         .port = h->of_node[m->to]->last.port,
+                                         .children = children_of(&h->planning.plan, m)});
+    host_send(h, (size_t)h->move_source, MESSAGE_MOVE, h->planning.plan.generation,
+              h->move_begun_ns, &w);
+}
+
+/* Both ends may report that the connection between them broke; an answer to an earlier move may be
+ * late. */
+void transfer_moved(host *h, int64_t number, bool ok, const char *text)
+{
+    if (h->move && number == h->move_begun_ns)
+        move_ended(h, ok, text);
 }
 
 static void end_save(host *h, bool ok)
@@ -191,7 +209,7 @@ void transfer_lost(host *h, size_t node)
 {
     const adapt_move *m = h->move;
     if (m && (m->to == (int32_t)node || h->move_source == (int32_t)node))
-        transfer_moved(h, false, "the source or the target is gone");
+        move_ended(h, false, "the source or the target is gone");
     if (h->saving && h->coordinator.plan.global == (int32_t)node) {
         h->arrival.open = false;
         end_save(h, false);
