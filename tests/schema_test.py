@@ -125,6 +125,31 @@ with tempfile.TemporaryDirectory() as folder:
     refuses(imports, json.loads(text), lambda i: i.pop("filled"))
     with open(f"{folder}/net", encoding="utf-8") as file:
         networks.validate(json.load(file))
+measured = schema("lab-check")
+with tempfile.TemporaryDirectory() as folder:
+    with open(f"{folder}/net", "w", encoding="utf-8") as file:
+        json.dump({"edgeps": "network/1", "nodes": [
+            {"name": name, "up": "40 Mbit/s", "down": "60 Mbit/s", "latency": "1 ms",
+             "compute": "1000 samples/s", "free": "16 MiB"} for name in "ab"],
+            "pairs": [{"from": "a", "to": "b", "cap": "20 Mbit/s"}]}, file)
+    lab = [edgeps, "lab"]
+    made = subprocess.run([*lab, "up", f"{folder}/net", "--dir", f"{folder}/lab"], capture_output=True,
+                          text=True)
+    if made.returncode:
+        assert "run as root" in made.stderr or "not installed" in made.stderr, made.stderr
+        print("skipped the lab's schema:", made.stderr)
+    else:
+        text = subprocess.run([*lab, "check", "--json", "--force", "--dir", f"{folder}/lab"],
+                              capture_output=True).stdout
+        subprocess.run([*lab, "down", "--dir", f"{folder}/lab"], check=True)
+        check = json.loads(text)
+        measured.validate(check)
+        assert {link["kind"] for link in check["links"]} == {"up", "down", "pair"}
+        assert check["paths"]
+        refuses(measured, check, lambda c: c.pop("kernel"))
+        refuses(measured, check, lambda c: c["links"][0].update(from_="a"))
+        refuses(measured, check, lambda c: c["links"][0].update({"from": "a", "to": "b"}))
+        refuses(measured, check, lambda c: c["paths"][0].update(measured_s=None))
 with open(f"{source}/tests/report/events.jsonl", encoding="utf-8") as file:
     for line in file:
         events.validate(json.loads(line))

@@ -45,7 +45,7 @@ void fixture_up(const network *net, char dir[64], lab **out)
 {
     edgeps_diag diag = {.text = ""};
     fixture_folder(dir);
-    edgeps_err err = lab_up(net, dir, false, &diag);
+    edgeps_err err = lab_up(net, dir, true, &diag);
     if (err == EDGEPS_UNSUPPORTED) {
         print_message("skipped: %s\n", diag.text);
         skip();

@@ -12,8 +12,8 @@ network *fixture_network(size_t count, double bytes_per_s);
 /* A folder under /tmp that is not there yet. */
 void fixture_folder(char dir[64]);
 
-/* Makes the lab and takes hold of it. Where the machine forbids labs the test is skipped, with the
- * reason. */
+/* Makes the lab and takes hold of it. It ends with the test program at the latest, so a failed test
+ * leaves none running. Where the machine forbids labs the test is skipped, with the reason. */
 void fixture_up(const network *net, char dir[64], lab **out);
 
 /* The interfaces, mounts and control groups of the machine, as one text; the caller frees it. */
