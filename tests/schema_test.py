@@ -146,10 +146,12 @@ with tempfile.TemporaryDirectory() as folder:
         measured.validate(check)
         assert {link["kind"] for link in check["links"]} == {"up", "down", "pair"}
         assert check["paths"]
+        assert [disk["node"] for disk in check["storage"]] == ["a", "b"]
         refuses(measured, check, lambda c: c.pop("kernel"))
         refuses(measured, check, lambda c: c["links"][0].update(from_="a"))
         refuses(measured, check, lambda c: c["links"][0].update({"from": "a", "to": "b"}))
         refuses(measured, check, lambda c: c["paths"][0].update(measured_s=None))
+        refuses(measured, check, lambda c: c["storage"][0].pop("measured_bytes"))
 with open(f"{source}/tests/report/events.jsonl", encoding="utf-8") as file:
     for line in file:
         events.validate(json.loads(line))

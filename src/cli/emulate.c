@@ -12,6 +12,8 @@ struct emulation {
     size_t count;
     char (*addresses)[LAB_ADDRESS_BYTES];
     const char **address_of;
+    char (*folders)[LAB_PATH_BYTES];
+    const char **storage_of;
     int *namespaces;
     char hub[LAB_ADDRESS_BYTES];
 };
@@ -20,12 +22,16 @@ static edgeps_err list_nodes(emulation *e, edgeps_diag *diag)
 {
     e->addresses = mem_alloc(e->count, sizeof *e->addresses);
     e->address_of = mem_alloc(e->count, sizeof *e->address_of);
+    e->folders = mem_alloc(e->count, sizeof *e->folders);
+    e->storage_of = mem_alloc(e->count, sizeof *e->storage_of);
     e->namespaces = mem_alloc(e->count, sizeof *e->namespaces);
-    if (!e->addresses || !e->address_of || !e->namespaces)
+    if (!e->addresses || !e->address_of || !e->folders || !e->storage_of || !e->namespaces)
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for %zu nodes", e->count);
     for (size_t i = 0; i < e->count; i++) {
         lab_address(i, e->addresses[i]);
         e->address_of[i] = e->addresses[i];
+        lab_storage(e->lab, i, e->folders[i]);
+        e->storage_of[i] = e->folders[i];
         e->namespaces[i] = lab_namespace(e->lab, i);
     }
     lab_control_address(LAB_HUB, e->hub);
@@ -81,6 +87,7 @@ void emulation_describe(const emulation *e, host_options *options)
 {
     options->address = e->hub;
     options->node_addresses = e->address_of;
+    options->node_storage = e->storage_of;
 }
 
 edgeps_err emulation_change(emulation *e, const network_event *event, edgeps_diag *diag)
@@ -97,6 +104,8 @@ void emulation_end(emulation *e)
     lab_close(e->lab);
     mem_free(e->addresses);
     mem_free(e->address_of);
+    mem_free(e->folders);
+    mem_free(e->storage_of);
     mem_free(e->namespaces);
     mem_free(e);
 }

@@ -20,10 +20,10 @@ edgeps_err emulation_begin(const network *net, const char *out_dir, bool force, 
 /* Agents start in their nodes' networks. */
 void emulation_place(const emulation *e, launch *l);
 
-/* The coordinator and the agents listen at the lab's addresses. */
+/* The coordinator and the agents listen at the lab's addresses; servers are in its storage. */
 void emulation_describe(const emulation *e, host_options *options);
 
-/* One change of a link's rate. */
+/* One change of a link's rate or of free storage. */
 edgeps_err emulation_change(emulation *e, const network_event *event, edgeps_diag *diag);
 
 /* Ends the lab; NULL is fine. */

@@ -125,7 +125,7 @@ static edgeps_err start_agents(void *launcher, int port, edgeps_diag *diag)
     return launch_start(r->launch, r->host.address ? r->host.address : HOST_LOOPBACK, port, diag);
 }
 
-static edgeps_err change_link(void *launcher, const network_event *event, edgeps_diag *diag)
+static edgeps_err change_lab(void *launcher, const network_event *event, edgeps_diag *diag)
 {
     run *r = launcher;
     return emulation_change(r->emulation, event, diag);
@@ -289,7 +289,7 @@ static edgeps_err enter_lab(run *r, edgeps_diag *diag)
         return err;
     emulation_place(r->emulation, r->launch);
     emulation_describe(r->emulation, &r->host);
-    r->host.change_link = change_link;
+    r->host.change_lab = change_lab;
     return EDGEPS_OK;
 }
 

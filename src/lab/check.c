@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "lab/flow.h"
+#include "lab/storage_int.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -46,6 +47,13 @@ bool check_path_is_off(const check_path *p)
 {
     return fabs(check_path_off(p)) > fmax(CHECK_TOLERANCE * p->asked_s, CHECK_TOLERANCE_S);
 }
+
+double check_disk_off(const check_disk *d)
+{
+    return (double)d->measured_bytes / (double)d->asked_bytes - 1;
+}
+
+bool check_disk_is_off(const check_disk *d) { return fabs(check_disk_off(d)) > CHECK_TOLERANCE; }
 
 static void add_link(lab_check *c, size_t from, size_t to, double asked)
 {
@@ -184,19 +192,42 @@ static edgeps_err measure_latencies(checker *k, edgeps_diag *diag)
     return err;
 }
 
+/* Twice what was asked is tried, so that a missing limit shows; it is given back before the next
+ * node's turn. */
+static edgeps_err measure_storage(checker *k, edgeps_diag *diag)
+{
+    lab_check *c = k->check;
+    edgeps_err err = EDGEPS_OK;
+    c->disks_of = k->net->count;
+    for (size_t i = 0; !err && i < k->net->count; i++) {
+        int64_t asked = storage_whole_bytes(k->net->nodes[i].free_bytes);
+        check_disk *d = &c->disks[c->disk_count];
+        char path[LAB_PATH_BYTES];
+        if (asked == 0 || asked > CHECK_MOST_BYTES ||
+            !is_sampled(i, k->net->count, CHECK_MOST_NODES))
+            continue;
+        *d = (check_disk){.node = i, .asked_bytes = asked};
+        c->disk_count++;
+        lab_storage(k->lab, i, path);
+        err = storage_measure(path, 2 * asked, diag, &d->measured_bytes);
+    }
+    return err;
+}
+
 static edgeps_err make_checker(checker *k, edgeps_diag *diag)
 {
     size_t n = k->net->count, most = 2 * CHECK_MOST_NODES + CHECK_MOST_PAIRS + 4;
     k->check->links = mem_alloc(most, sizeof *k->check->links);
     k->check->paths =
         mem_alloc((size_t)CHECK_MOST_DISTANT * CHECK_MOST_DISTANT, sizeof *k->check->paths);
+    k->check->disks = mem_alloc(CHECK_MOST_NODES, sizeof *k->check->disks);
     k->flows = mem_alloc(most, sizeof *k->flows);
     k->order = mem_alloc(most, sizeof *k->order);
     k->done = mem_alloc(most, sizeof *k->done);
     k->sends = mem_alloc(n, sizeof *k->sends);
     k->receives = mem_alloc(n, sizeof *k->receives);
-    if (!k->check->links || !k->check->paths || !k->flows || !k->order || !k->done || !k->sends ||
-        !k->receives)
+    if (!k->check->links || !k->check->paths || !k->check->disks || !k->flows || !k->order ||
+        !k->done || !k->sends || !k->receives)
         return diag_fail(diag, EDGEPS_NOMEM, "no memory to measure %zu nodes", n);
     return EDGEPS_OK;
 }
@@ -225,6 +256,8 @@ edgeps_err lab_check_run(const lab *l, edgeps_diag *diag, lab_check *out)
     }
     if (!err)
         err = measure_latencies(&k, diag);
+    if (!err)
+        err = measure_storage(&k, diag);
     if (uname(&host) == 0)
         snprintf(check.kernel, sizeof check.kernel, "%s %s", host.sysname, host.release);
     mem_free(k.flows);
@@ -243,5 +276,6 @@ void lab_check_free(lab_check *check)
 {
     mem_free(check->links);
     mem_free(check->paths);
+    mem_free(check->disks);
     *check = (lab_check){.lab = NULL};
 }

@@ -1,5 +1,5 @@
-/* The lab measured against its file: every link's rate both ways, the caps of pairs, latencies. Of
- * large labs a sample, and the answer says of how many. */
+/* The lab measured against its file: every link's rate both ways, the caps of pairs, latencies, and
+ * what storage holds. Of large labs a sample, and the answer says of how many. */
 #ifndef EDGEPS_LAB_CHECK_H
 #define EDGEPS_LAB_CHECK_H
 
@@ -7,11 +7,12 @@
 
 #include <stdio.h>
 
-#define CHECK_TOLERANCE 0.05   /* of a rate or a latency */
-#define CHECK_TOLERANCE_S 1e-3 /* of a latency, if that is more */
-#define CHECK_MOST_NODES 40    /* whose links are measured, spread over all */
-#define CHECK_MOST_PAIRS 40    /* likewise, of those with a cap */
-#define CHECK_MOST_DISTANT 24  /* nodes between which latencies are measured */
+#define CHECK_TOLERANCE 0.05         /* of a rate or a latency */
+#define CHECK_TOLERANCE_S 1e-3       /* of a latency, if that is more */
+#define CHECK_MOST_NODES 40          /* whose links are measured, spread over all */
+#define CHECK_MOST_PAIRS 40          /* likewise, of those with a cap */
+#define CHECK_MOST_BYTES (1LL << 30) /* of storage, which are filled one node after the other */
+#define CHECK_MOST_DISTANT 24        /* nodes between which latencies are measured */
 
 /* A node's link up (to LAB_HUB) or down (from it), or a pair with a cap. */
 typedef struct check_link {
@@ -28,6 +29,12 @@ typedef struct check_path {
     double measured_s; /* NAN: nothing arrived */
 } check_path;
 
+typedef struct check_disk {
+    size_t node;
+    int64_t asked_bytes; /* in whole pages */
+    int64_t measured_bytes;
+} check_disk;
+
 typedef struct lab_check {
     const lab *lab; /* lent */
     check_link *links;
@@ -36,6 +43,9 @@ typedef struct lab_check {
     check_path *paths;
     size_t path_count;
     size_t paths_of;
+    check_disk *disks;
+    size_t disk_count;
+    size_t disks_of;
     char kernel[128];
 } lab_check;
 

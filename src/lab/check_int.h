@@ -14,4 +14,8 @@ double check_path_off(const check_path *p);
 bool check_path_is_off(const check_path *p);
 bool check_link_is_off(const check_link *l);
 
+/* As a share of what was asked. */
+double check_disk_off(const check_disk *d);
+bool check_disk_is_off(const check_disk *d);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "lab/lab_fixture.h"
+#include "lab/storage_int.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +61,7 @@ static void measures_every_link_both_ways_and_every_capped_pair(void **state)
     expect(table, "pair a -> b");
     expect(table, "rates: 7 measured of 7, the worst ");
     expect(table, "latencies: 5 measured of 5, 0 of them off");
+    expect(table, "storage: 3 measured of 3, the worst +0.00 % off");
     assert_int_equal(lab_check_json(&check, &text), EDGEPS_OK);
     json_t *o = json_loads(text, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(o, "congestion_control")), "reno");
@@ -100,11 +102,34 @@ static void a_link_that_is_not_as_asked_is_refused_by_name(void **state)
     network_free(net);
 }
 
+/* Somebody gives node b's storage less than the file says. */
+static void storage_that_is_not_as_asked_is_refused_by_name(void **state)
+{
+    (void)state;
+    char dir[64];
+    lab *l = NULL;
+    lab_check check;
+    edgeps_diag diag = {.text = ""};
+    network *net = fixture_network(2, 20 * MBIT);
+    fixture_up(net, dir, &l);
+    assert_int_equal(storage_resize(lab_keeper(l), 1, 15 << 20, NULL), EDGEPS_OK);
+    measure(l, &check);
+    assert_int_equal(check.disk_count, 2);
+    assert_int_equal(check.disks[1].measured_bytes, 15 << 20);
+    assert_int_equal(lab_check_verdict(&check, &diag), EDGEPS_INFEASIBLE);
+    expect(diag.text, "storage of b: asked 16777216 bytes, measured 15728640 (-6.2 %)");
+    lab_check_free(&check);
+    lab_close(l);
+    assert_int_equal(lab_down(dir, NULL), EDGEPS_OK);
+    network_free(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measures_every_link_both_ways_and_every_capped_pair),
         cmocka_unit_test(a_link_that_is_not_as_asked_is_refused_by_name),
+        cmocka_unit_test(storage_that_is_not_as_asked_is_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

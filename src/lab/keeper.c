@@ -3,6 +3,7 @@
 #include "lab/lab.h"
 #include "lab/relay_int.h"
 #include "lab/shape_int.h"
+#include "lab/storage_int.h"
 #include "lab/tool_int.h"
 
 #include <errno.h>
@@ -278,6 +279,8 @@ static edgeps_err build(const network *net, edgeps_diag *diag, relay **carrier)
 {
     bool relayed = relay_is_needed(net);
     edgeps_err err = make_room(diag);
+    if (!err)
+        err = storage_make(net, diag);
     if (!err)
         err = make_namespaces(net, diag);
     if (!err)

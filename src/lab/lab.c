@@ -6,6 +6,7 @@
 #include "lab/keeper_int.h"
 #include "lab/relay_int.h"
 #include "lab/shape_int.h"
+#include "lab/storage_int.h"
 #include "lab/tool_int.h"
 
 #include <errno.h>
@@ -273,17 +274,27 @@ static edgeps_err reshape(const lab *l, const network *net, const network_event 
     return err;
 }
 
+static edgeps_err change_link(const lab *l, const network *net, const network_event *event,
+                              edgeps_diag *diag)
+{
+    int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    edgeps_err err = reshape(l, net, event, diag);
+    lab_go_home(l, home);
+    return err;
+}
+
 edgeps_err lab_change(lab *l, const network_event *event, edgeps_diag *diag)
 {
     network *net = NULL;
-    if (event->change != NETWORK_UP && event->change != NETWORK_DOWN)
+    bool of_storage = event->change == NETWORK_FREE;
+    if (!of_storage && event->change != NETWORK_UP && event->change != NETWORK_DOWN)
         return EDGEPS_OK;
     if (network_copy(l->net, &net))
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for a change of the lab");
     network_apply(net, event);
-    int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    edgeps_err err = reshape(l, net, event, diag);
-    lab_go_home(l, home);
+    edgeps_err err = of_storage ? storage_resize(l->keeper.pid, event->node,
+                                                 net->nodes[event->node].free_bytes, diag)
+                                : change_link(l, net, event, diag);
     if (!err)
         err = write_network(l->dir, net, diag);
     if (err) {
@@ -293,6 +304,11 @@ edgeps_err lab_change(lab *l, const network_event *event, edgeps_diag *diag)
     network_free(l->net);
     l->net = net;
     return EDGEPS_OK;
+}
+
+void lab_storage(const lab *l, size_t node, char path[LAB_PATH_BYTES])
+{
+    storage_path(l->keeper.pid, node, path);
 }
 
 /* Processes that are born from now on are the lab's, and end with it. */
@@ -322,6 +338,7 @@ static int wait_for(pid_t pid)
 static _Noreturn void go_between(const lab *l, size_t node, char *const *argv)
 {
     edgeps_diag diag = {.text = ""};
+    char storage[LAB_PATH_BYTES];
     edgeps_err err = enter_processes(l, &diag);
     if (!err)
         err = lab_enter(l, node, &diag);
@@ -329,6 +346,8 @@ static _Noreturn void go_between(const lab *l, size_t node, char *const *argv)
         fprintf(stderr, "%s\n", diag.text);
         _exit(err_exit_status(err));
     }
+    lab_storage(l, node, storage);
+    setenv(LAB_STORAGE_VARIABLE, storage, 1);
     pid_t pid = fork();
     if (pid == 0) {
         execvp(argv[0], argv);

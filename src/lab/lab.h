@@ -27,6 +27,8 @@
 #define LAB_CONGESTION "reno"       /* what each node sends with */
 #define LAB_CHECK_FILE "check.json" /* in the folder: what was measured, see lab/check.h */
 #define LAB_ADDRESS_BYTES 16
+#define LAB_PATH_BYTES 64
+#define LAB_STORAGE_VARIABLE "EDGEPS_STORAGE" /* tells programs in the lab where it is */
 
 /* In place of a node: the keeper's own network, where both bridges have an address. */
 #define LAB_HUB SIZE_MAX
@@ -64,14 +66,19 @@ edgeps_err lab_enter(const lab *l, size_t node, edgeps_diag *diag);
  * back to the host's network; the hub's is next best. */
 void lab_go_home(const lab *l, int home);
 
-/* Runs a program in a node's network and the lab's PID namespace, and waits for it; the exit
- * status is that of the program, or 128 and the number of the signal that ended it. `argv` ends
- * with NULL. */
+/* The folder that is a node's storage: what is written into it beyond the node's free bytes, in
+ * pages, gets ENOSPC. It goes with the lab. */
+void lab_storage(const lab *l, size_t node, char path[LAB_PATH_BYTES]);
+
+/* Runs a program in a node's network and the lab's PID namespace, with the path of its storage in
+ * LAB_STORAGE_VARIABLE, and waits for it; the exit status is that of the program, or 128 and the
+ * number of the signal that ended it. `argv` ends with NULL. */
 edgeps_err lab_exec(const lab *l, size_t node, char *const *argv, edgeps_diag *diag, int *status);
 
-/* Changes a node's rate up or down at once, for flows on their way too; its network and the
- * folder's have it from now on. Other changes are not those of links. The thread comes back to the
- * network that it is in, or to the hub's. */
+/* Changes a node's rate up or down, for flows on their way too, or its storage at once; the lab's
+ * network and the folder's have it from now on. Storage below what is in use takes nothing more.
+ * Other changes are not the lab's. The thread comes back to the network that it is in, or to the
+ * hub's. */
 edgeps_err lab_change(lab *l, const network_event *event, edgeps_diag *diag);
 
 /* Where a node, or LAB_HUB, is reached: through its shaped link, and for control. */

@@ -63,7 +63,7 @@ static void put_peers(const host *h, size_t node, double *peers)
 {
     size_t n = h->net->count;
     for (size_t k = 0; k < n; k++) {
-        if (h->options->change_link) {
+        if (h->options->change_lab) {
             peers[k] = 0;
             peers[n + k] = peers[2 * n + k] = INFINITY;
             continue;
@@ -79,7 +79,10 @@ static void welcome(host *h, size_t node)
     const host_options *o = h->options;
     const network_node *of = &h->net->nodes[node];
     char storage[4096];
-    snprintf(storage, sizeof storage, "%s/nodes/%zu", o->out_dir, node);
+    if (o->node_storage)
+        snprintf(storage, sizeof storage, "%s", o->node_storage[node]);
+    else
+        snprintf(storage, sizeof storage, "%s/nodes/%zu", o->out_dir, node);
     double *peers = mem_alloc(3 * h->net->count, sizeof *peers);
     if (!peers) {
         host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a welcome"));
@@ -107,8 +110,8 @@ static void welcome(host *h, size_t node)
         .shard_count = h->shard_count,
         .data_dir = o->data_dir,
         .storage_dir = storage,
-        .up_bytes_per_s = o->change_link ? INFINITY : of->up_bytes_per_s,
-        .down_bytes_per_s = o->change_link ? INFINITY : of->down_bytes_per_s,
+        .up_bytes_per_s = o->change_lab ? INFINITY : of->up_bytes_per_s,
+        .down_bytes_per_s = o->change_lab ? INFINITY : of->down_bytes_per_s,
         .samples_per_s = of->compute_samples_per_s,
         .free_bytes = of->free_bytes,
         .peers = peers,

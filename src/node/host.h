@@ -36,10 +36,11 @@ typedef struct host_options {
     /* Where each node's agent listens, in networks that nobody else is in; NULL: as the network
      * says. */
     const char *const *node_addresses;
-    const char *certs; /* folder of certificates for TLS; NULL: plain */
-    bool insecure;     /* plain beyond loopback, too */
-    bool resume;       /* go on from the newest checkpoint in out_dir */
-    double silent_s;   /* a node that is not heard for so long is gone */
+    const char *const *node_storage; /* folders, likewise; NULL: in out_dir */
+    const char *certs;               /* folder of certificates for TLS; NULL: plain */
+    bool insecure;                   /* plain beyond loopback, too */
+    bool resume;                     /* go on from the newest checkpoint in out_dir */
+    double silent_s;                 /* a node that is not heard for so long is gone */
     meter_observer *observe;
     void *observer;
     /* Starts an agent for every node; they shall join at `port`. */
@@ -47,9 +48,9 @@ typedef struct host_options {
     /* Sends a signal to a node's agent: the scenario's kill and stop, and the end of a silent one.
      */
     void (*signal_node)(void *launcher, size_t node, int signo);
-    /* Changes a link's rate as the scenario says; NULL: the agents keep rates, latencies and caps
-     * themselves where they emulate. */
-    edgeps_err (*change_link)(void *launcher, const network_event *event, edgeps_diag *diag);
+    /* Changes a link's rate or a node's free storage as the scenario says; NULL: the agents keep
+     * rates, latencies, caps and storage themselves where they emulate. */
+    edgeps_err (*change_lab)(void *launcher, const network_event *event, edgeps_diag *diag);
     void *launcher;
 } host_options;
 

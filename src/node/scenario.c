@@ -29,6 +29,18 @@ static void describe(const network_event *e, char *text, size_t size)
     }
 }
 
+/* Whether the node's agent is to be told, too: of its links it knows nothing in a lab. */
+static bool change_lab(host *h, const network_event *e)
+{
+    bool of_link = e->change == NETWORK_UP || e->change == NETWORK_DOWN;
+    if (!h->options->change_lab || (!of_link && e->change != NETWORK_FREE))
+        return true;
+    edgeps_err err = h->options->change_lab(h->options->launcher, e, h->diag);
+    if (err)
+        host_fail(h, err);
+    return !err && !of_link;
+}
+
 static void happen(host *h, const network_event *e)
 {
     char text[96];
@@ -43,12 +55,8 @@ static void happen(host *h, const network_event *e)
         return;
     }
     network_apply(h->net, e);
-    if (h->options->change_link && (e->change == NETWORK_UP || e->change == NETWORK_DOWN)) {
-        edgeps_err err = h->options->change_link(h->options->launcher, e, h->diag);
-        if (err)
-            host_fail(h, err);
+    if (!change_lab(h, e))
         return;
-    }
     wire_writer w = {0};
     message_put_set(&w, &(message_set){.change = (uint8_t)e->change, .value = e->value});
     host_send(h, e->node, MESSAGE_SET, 0, 0, &w);
