@@ -65,7 +65,7 @@ edgeps_err emulation_begin(const network *net, const char *out_dir, bool force, 
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for a lab");
     e->count = net->count;
     snprintf(e->dir, sizeof e->dir, "%s/lab", out_dir);
-    edgeps_err err = lab_up(net, e->dir, true, diag);
+    edgeps_err err = lab_up(net, e->dir, &(lab_options){.tied = true}, diag);
     if (!err)
         err = lab_open(e->dir, diag, &e->lab);
     if (!err)

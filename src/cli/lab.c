@@ -12,13 +12,22 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DIR, HELP, COMMON, FORCE = COMMON, JSON, OPTIONS };
+enum { DIR, HELP, COMMON, FORCE = COMMON, JSON, OPTIONS, CORE = COMMON, UP_OPTIONS };
 
 static const options_row rows[OPTIONS] = {
     [DIR] = {"dir", "DIR", "lab", "folder that says which lab it is", false},
     [HELP] = {"help", NULL, NULL, "this text", false},
     [FORCE] = {"force", NULL, NULL, "be content with whatever was measured", false},
     [JSON] = {"json", NULL, NULL, "the answer as JSON", false},
+};
+
+static const options_row up_rows[UP_OPTIONS] = {
+    [DIR] = {"dir", "DIR", "lab", "folder that says which lab it is", false},
+    [HELP] = {"help", NULL, NULL, "this text", false},
+    [CORE] = {"core", "SPEED", NULL,
+              "what a core of this machine computes, as \"18000 samples/s\": each node gets the "
+              "share of one that it is as fast as",
+              false},
 };
 
 /* What a subcommand is given. */
@@ -42,11 +51,17 @@ static edgeps_err up(call *c, edgeps_diag *diag)
     network *net = NULL;
     if (!c->operand)
         return diag_fail(diag, EDGEPS_USAGE, "no network file given; see --help");
-    edgeps_err err = topo_load(c->operand, diag, &net);
+    lab_options options = {.tied = false};
+    edgeps_err err = EDGEPS_OK;
+    if (c->value[CORE])
+        err = quantity_parse(QUANTITY_SPEED, c->value[CORE], diag, &options.core_samples_per_s);
+    if (err)
+        return diag_wrap(diag, EDGEPS_USAGE, "--core");
+    err = topo_load(c->operand, diag, &net);
     if (err)
         return err;
     int64_t begun_ns = clock_now_ns();
-    err = lab_up(net, c->dir, false, diag);
+    err = lab_up(net, c->dir, &options, diag);
     if (!err)
         printf("%s: %zu nodes are up after %.2f s; end the lab with: edgeps lab down --dir %s\n",
                c->dir, net->count, (double)(clock_now_ns() - begun_ns) / CLOCK_NS_PER_S, c->dir);
@@ -154,14 +169,25 @@ static const struct {
     edgeps_err (*run)(call *c, edgeps_diag *diag);
     const char *usage;
     const char *text;
-    size_t options; /* so many of the rows */
+    options_table table;
 } commands[] = {
-    {"up", up, "lab up NETWORK", "makes a network of namespaces that does what the file says",
-     COMMON},
-    {"check", check, "lab check", "measures every link against the file", OPTIONS},
-    {"exec", exec, "lab exec NODE -- COMMAND...", "runs a program in a node's network", COMMON},
-    {"status", status, "lab status", "prints the nodes with their addresses and rates", COMMON},
-    {"down", down, "lab down", "ends the lab with all that runs in it", COMMON},
+    {"up",
+     up,
+     "lab up NETWORK",
+     "makes a network of namespaces that does what the file says",
+     {up_rows, UP_OPTIONS}},
+    {"check", check, "lab check", "measures every link against the file", {rows, OPTIONS}},
+    {"exec",
+     exec,
+     "lab exec NODE -- COMMAND...",
+     "runs a program in a node's network",
+     {rows, COMMON}},
+    {"status",
+     status,
+     "lab status",
+     "prints the nodes with their addresses and rates",
+     {rows, COMMON}},
+    {"down", down, "lab down", "ends the lab with all that runs in it", {rows, COMMON}},
 };
 
 #define COMMANDS (sizeof commands / sizeof *commands)
@@ -173,8 +199,7 @@ static int help(void)
         printf("  %-8s %s\n", commands[k].name, commands[k].text);
     for (size_t k = 0; k < COMMANDS; k++) {
         putchar('\n');
-        options_help(commands[k].usage, commands[k].text,
-                     (options_table){rows, commands[k].options});
+        options_help(commands[k].usage, commands[k].text, commands[k].table);
     }
     return 0;
 }
@@ -183,7 +208,7 @@ static int run(size_t which, int argc, char **argv)
 {
     const char *value[OPTIONS] = {NULL};
     edgeps_diag diag = {.text = ""};
-    const options_table table = {rows, commands[which].options};
+    const options_table table = commands[which].table;
     call c = {.value = value};
     for (int k = 1; k < argc && !c.argv; k++)
         if (strcmp(argv[k], "--") == 0) {

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "lab/flow.h"
+#include "lab/group_int.h"
 #include "lab/storage_int.h"
 
 #include <math.h>
@@ -17,6 +18,7 @@
 #define WINDOW_BYTES 1.2e5
 #define MOST_WINDOW_S 3.0
 #define MOST_AGAIN 20
+#define MOST_TURNS 3 /* of shares of cores */
 #define PATIENCE_S 0.2
 
 typedef struct checker {
@@ -54,6 +56,10 @@ double check_disk_off(const check_disk *d)
 }
 
 bool check_disk_is_off(const check_disk *d) { return fabs(check_disk_off(d)) > CHECK_TOLERANCE; }
+
+double check_share_off(const check_share *s) { return s->measured_cores / s->asked_cores - 1; }
+
+bool check_share_is_off(const check_share *s) { return fabs(check_share_off(s)) > CHECK_TOLERANCE; }
 
 static void add_link(lab_check *c, size_t from, size_t to, double asked)
 {
@@ -214,6 +220,37 @@ static edgeps_err measure_storage(checker *k, edgeps_diag *diag)
     return err;
 }
 
+/* All at once, as in training. When something is off, again: other programs' load takes from what
+ * nodes get, and the most that they got counts. */
+static edgeps_err measure_shares(checker *k, edgeps_diag *diag)
+{
+    lab_check *c = k->check;
+    size_t nodes[CHECK_MOST_NODES], count = 0, n = k->net->count;
+    double cores[CHECK_MOST_NODES], core = lab_core_samples_per_s(k->lab);
+    if (core == 0)
+        return EDGEPS_OK;
+    c->shares_of = n;
+    for (size_t i = 0; i < n && count < CHECK_MOST_NODES; i++)
+        if (is_sampled(i, n, CHECK_MOST_NODES))
+            nodes[count++] = i;
+    for (size_t s = 0; s < count; s++)
+        c->shares[s] = (check_share){.node = nodes[s],
+                                     .asked_cores = group_share(&k->net->nodes[nodes[s]], core)};
+    c->share_count = count;
+    edgeps_err err = EDGEPS_OK;
+    bool off = true;
+    for (int turn = 0; !err && off && turn < MOST_TURNS; turn++) {
+        err = lab_measure_cores(k->lab, nodes, count, diag, cores);
+        off = false;
+        for (size_t s = 0; !err && s < count; s++) {
+            check_share *share = &c->shares[s];
+            share->measured_cores = fmax(share->measured_cores, cores[s]);
+            off = off || check_share_is_off(share);
+        }
+    }
+    return err;
+}
+
 static edgeps_err make_checker(checker *k, edgeps_diag *diag)
 {
     size_t n = k->net->count, most = 2 * CHECK_MOST_NODES + CHECK_MOST_PAIRS + 4;
@@ -221,13 +258,14 @@ static edgeps_err make_checker(checker *k, edgeps_diag *diag)
     k->check->paths =
         mem_alloc((size_t)CHECK_MOST_DISTANT * CHECK_MOST_DISTANT, sizeof *k->check->paths);
     k->check->disks = mem_alloc(CHECK_MOST_NODES, sizeof *k->check->disks);
+    k->check->shares = mem_alloc(CHECK_MOST_NODES, sizeof *k->check->shares);
     k->flows = mem_alloc(most, sizeof *k->flows);
     k->order = mem_alloc(most, sizeof *k->order);
     k->done = mem_alloc(most, sizeof *k->done);
     k->sends = mem_alloc(n, sizeof *k->sends);
     k->receives = mem_alloc(n, sizeof *k->receives);
-    if (!k->check->links || !k->check->paths || !k->check->disks || !k->flows || !k->order ||
-        !k->done || !k->sends || !k->receives)
+    if (!k->check->links || !k->check->paths || !k->check->disks || !k->check->shares ||
+        !k->flows || !k->order || !k->done || !k->sends || !k->receives)
         return diag_fail(diag, EDGEPS_NOMEM, "no memory to measure %zu nodes", n);
     return EDGEPS_OK;
 }
@@ -258,6 +296,8 @@ edgeps_err lab_check_run(const lab *l, edgeps_diag *diag, lab_check *out)
         err = measure_latencies(&k, diag);
     if (!err)
         err = measure_storage(&k, diag);
+    if (!err)
+        err = measure_shares(&k, diag);
     if (uname(&host) == 0)
         snprintf(check.kernel, sizeof check.kernel, "%s %s", host.sysname, host.release);
     mem_free(k.flows);
@@ -277,5 +317,6 @@ void lab_check_free(lab_check *check)
     mem_free(check->links);
     mem_free(check->paths);
     mem_free(check->disks);
+    mem_free(check->shares);
     *check = (lab_check){.lab = NULL};
 }

@@ -1,5 +1,6 @@
 /* The lab measured against its file: every link's rate both ways, the caps of pairs, latencies, and
- * what storage holds. Of large labs a sample, and the answer says of how many. */
+ * what storage holds, and shares of cores. Of large labs a sample, and the answer says of how many.
+ */
 #ifndef EDGEPS_LAB_CHECK_H
 #define EDGEPS_LAB_CHECK_H
 
@@ -35,6 +36,12 @@ typedef struct check_disk {
     int64_t measured_bytes;
 } check_disk;
 
+typedef struct check_share {
+    size_t node;
+    double asked_cores;
+    double measured_cores;
+} check_share;
+
 typedef struct lab_check {
     const lab *lab; /* lent */
     check_link *links;
@@ -46,6 +53,9 @@ typedef struct lab_check {
     check_disk *disks;
     size_t disk_count;
     size_t disks_of;
+    check_share *shares;
+    size_t share_count;
+    size_t shares_of; /* 0: nobody is limited */
     char kernel[128];
 } lab_check;
 

@@ -17,5 +17,7 @@ bool check_link_is_off(const check_link *l);
 /* As a share of what was asked. */
 double check_disk_off(const check_disk *d);
 bool check_disk_is_off(const check_disk *d);
+double check_share_off(const check_share *s);
+bool check_share_is_off(const check_share *s);
 
 #endif

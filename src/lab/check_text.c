@@ -66,6 +66,15 @@ static const check_disk *worst_disk(const lab_check *c)
     return worst;
 }
 
+static const check_share *worst_share(const lab_check *c)
+{
+    const check_share *worst = NULL;
+    for (size_t k = 0; k < c->share_count; k++)
+        if (!worst || fabs(check_share_off(&c->shares[k])) > fabs(check_share_off(worst)))
+            worst = &c->shares[k];
+    return worst;
+}
+
 static void print_link(const lab_check *c, const check_link *l, FILE *file)
 {
     char asked[QUANTITY_TEXT_BYTES], measured[QUANTITY_TEXT_BYTES], what[160];
@@ -87,11 +96,24 @@ static void print_path(const lab_check *c, const check_path *p, FILE *file)
         fprintf(file, "measured %.3f ms one way\n", 1e3 * p->measured_s);
 }
 
+static void print_limits(const lab_check *c, FILE *file)
+{
+    const check_disk *disk = worst_disk(c);
+    const check_share *share = worst_share(c);
+    fprintf(file, "  storage: %zu measured of %zu", c->disk_count, c->disks_of);
+    if (disk)
+        fprintf(file, ", the worst %+.2f %% off: %s", 100 * check_disk_off(disk),
+                name(c, disk->node));
+    fprintf(file, "\n");
+    if (share)
+        fprintf(file, "  compute: %zu measured of %zu, the worst %+.2f %% off: %s\n",
+                c->share_count, c->shares_of, 100 * check_share_off(share), name(c, share->node));
+}
+
 void lab_check_print(const lab_check *c, FILE *file)
 {
     const check_link *worst = worst_link(c);
     const check_path *far = worst_path(c);
-    const check_disk *disk = worst_disk(c);
     bool all = c->link_count <= TABLE_MOST;
     size_t paths_off = 0;
     fprintf(file, "%s; qdisc htb, congestion control " LAB_CONGESTION ", latencies by %s\n",
@@ -109,11 +131,7 @@ void lab_check_print(const lab_check *c, FILE *file)
             c->paths_of, paths_off);
     if (far)
         print_path(c, far, file);
-    fprintf(file, "  storage: %zu measured of %zu", c->disk_count, c->disks_of);
-    if (disk)
-        fprintf(file, ", the worst %+.2f %% off: %s", 100 * check_disk_off(disk),
-                name(c, disk->node));
-    fprintf(file, "\n");
+    print_limits(c, file);
 }
 
 static json_t *link_json(const lab_check *c, const check_link *l)
@@ -149,15 +167,27 @@ static json_t *disk_json(const lab_check *c, const check_disk *d)
     return o;
 }
 
+static json_t *share_json(const lab_check *c, const check_share *s)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "node", json_string(name(c, s->node)));
+    json_object_set_new(o, "asked_cores", json_real(s->asked_cores));
+    json_object_set_new(o, "measured_cores", json_real(s->measured_cores));
+    return o;
+}
+
 edgeps_err lab_check_json(const lab_check *c, char **text)
 {
-    json_t *o = json_object(), *links = json_array(), *paths = json_array(), *disks = json_array();
+    json_t *o = json_object(), *links = json_array(), *paths = json_array(), *disks = json_array(),
+           *shares = json_array();
     for (size_t k = 0; k < c->link_count; k++)
         json_array_append_new(links, link_json(c, &c->links[k]));
     for (size_t k = 0; k < c->path_count; k++)
         json_array_append_new(paths, path_json(c, &c->paths[k]));
     for (size_t k = 0; k < c->disk_count; k++)
         json_array_append_new(disks, disk_json(c, &c->disks[k]));
+    for (size_t k = 0; k < c->share_count; k++)
+        json_array_append_new(shares, share_json(c, &c->shares[k]));
     json_object_set_new(o, "edgeps", json_string("lab-check/1"));
     json_object_set_new(o, "kernel", json_string(c->kernel));
     json_object_set_new(o, "qdisc", json_string("htb"));
@@ -170,6 +200,8 @@ edgeps_err lab_check_json(const lab_check *c, char **text)
     json_object_set_new(o, "paths", paths);
     json_object_set_new(o, "storage_of", json_integer((json_int_t)c->disks_of));
     json_object_set_new(o, "storage", disks);
+    json_object_set_new(o, "compute_of", json_integer((json_int_t)c->shares_of));
+    json_object_set_new(o, "compute", shares);
     char *dumped = o ? json_dumps(o, JSON_INDENT(1)) : NULL;
     char *copy = dumped ? mem_copy_text(dumped) : NULL;
     free(dumped);
@@ -180,11 +212,29 @@ edgeps_err lab_check_json(const lab_check *c, char **text)
     return EDGEPS_OK;
 }
 
+static edgeps_err limits_verdict(const lab_check *c, edgeps_diag *diag)
+{
+    const check_disk *d = worst_disk(c);
+    const check_share *s = worst_share(c);
+    if (d && check_disk_is_off(d))
+        return diag_fail(diag, EDGEPS_INFEASIBLE,
+                         "this machine does not give what the file asks: storage of %s: asked "
+                         "%lld bytes, measured %lld (%+.1f %%); --force goes on all the same",
+                         name(c, d->node), (long long)d->asked_bytes, (long long)d->measured_bytes,
+                         100 * check_disk_off(d));
+    if (s && check_share_is_off(s))
+        return diag_fail(diag, EDGEPS_INFEASIBLE,
+                         "this machine does not give what the file asks: compute of %s: asked "
+                         "%.4f cores, measured %.4f (%+.1f %%); --force goes on all the same",
+                         name(c, s->node), s->asked_cores, s->measured_cores,
+                         100 * check_share_off(s));
+    return EDGEPS_OK;
+}
+
 edgeps_err lab_check_verdict(const lab_check *c, edgeps_diag *diag)
 {
     const check_link *l = worst_link(c);
     const check_path *p = worst_path(c);
-    const check_disk *d = worst_disk(c);
     char what[160], asked[QUANTITY_TEXT_BYTES], measured[QUANTITY_TEXT_BYTES];
     if (l && check_link_is_off(l)) {
         describe(c, l, what);
@@ -195,12 +245,8 @@ edgeps_err lab_check_verdict(const lab_check *c, edgeps_diag *diag)
                          "%s (%+.1f %%); --force goes on all the same",
                          what, asked, measured, 100 * check_link_off(l));
     }
-    if (d && check_disk_is_off(d))
-        return diag_fail(diag, EDGEPS_INFEASIBLE,
-                         "this machine does not give what the file asks: storage of %s: asked "
-                         "%lld bytes, measured %lld (%+.1f %%); --force goes on all the same",
-                         name(c, d->node), (long long)d->asked_bytes, (long long)d->measured_bytes,
-                         100 * check_disk_off(d));
+    if (limits_verdict(c, diag))
+        return EDGEPS_INFEASIBLE;
     if (!p || !check_path_is_off(p))
         return EDGEPS_OK;
     quantity_short(QUANTITY_TIME, p->asked_s, asked);

@@ -14,6 +14,7 @@ typedef struct keeper {
     uint64_t
         begun; /* when, as the kernel counts it: tells it from a later process of that number */
     bool root;
+    double core_samples_per_s; /* 0: no control groups */
 } keeper;
 
 /* Starts the keeper of a network. It begins to build only with keeper_build, and ends with the

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "formats/network_json.h"
+#include "lab/group_int.h"
 #include "lab/keeper_int.h"
 #include "lab/relay_int.h"
 #include "lab/shape_int.h"
@@ -40,7 +41,8 @@ static edgeps_err write_keeper(const char *dir, const keeper *k, edgeps_diag *di
     char path[4096], fresh[4096], text[96];
     join(path, dir, "keeper");
     join(fresh, dir, "keeper.new");
-    snprintf(text, sizeof text, "%d %" PRIu64 " %s\n", k->pid, k->begun, k->root ? "root" : "user");
+    snprintf(text, sizeof text, "%d %" PRIu64 " %a %s\n", k->pid, k->begun, k->core_samples_per_s,
+             k->root ? "root" : "user");
     edgeps_err err = file_write_text(fresh, text, diag);
     if (!err && rename(fresh, path))
         err = diag_fail(diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
@@ -58,6 +60,7 @@ static bool read_keeper(const char *dir, keeper *out)
         fclose(file);
     keeper k = {.pid = (pid_t)strtol(rest, &rest, 10)};
     k.begun = strtoull(rest, &rest, 10);
+    k.core_samples_per_s = strtod(rest, &rest);
     k.root = strcmp(rest, " root\n") == 0;
     *out = k;
     return good && k.pid > 0;
@@ -85,25 +88,55 @@ static void remove_files(const char *dir)
     rmdir(dir); /* stays where there is more in it */
 }
 
+/* Groups of the lab's own, and who removes them. */
+static edgeps_err limit(const keeper *k, const network *net, edgeps_diag *diag)
+{
+    group_tree tree;
+    if (k->core_samples_per_s == 0)
+        return EDGEPS_OK;
+    edgeps_err err = group_find_tree(diag, &tree);
+    if (!err)
+        err = group_tend(&tree, k->pid, net->count, diag);
+    return err ? err : group_make(&tree, k->pid, net, k->core_samples_per_s, diag);
+}
+
+static void unlimit(const keeper *k, size_t count)
+{
+    group_tree tree;
+    if (k->core_samples_per_s > 0 && !group_find_tree(NULL, &tree))
+        group_remove(&tree, k->pid, count);
+}
+
 /* From the moment there is a keeper the folder tells of it, so that lab_down finds it. */
-static edgeps_err start(const network *net, const char *dir, bool tied, edgeps_diag *diag)
+static edgeps_err start(const network *net, const char *dir, const lab_options *options,
+                        edgeps_diag *diag)
 {
     keeper k;
     int ready;
-    edgeps_err err = keeper_start(net, tied, diag, &k, &ready);
+    edgeps_err err = keeper_start(net, options->tied, diag, &k, &ready);
     if (err)
         return err;
+    k.core_samples_per_s = options->core_samples_per_s;
     err = write_keeper(dir, &k, diag);
     if (err)
         close(ready);
     else
         err = keeper_build(ready, diag);
-    if (err)
+    if (!err && k.core_samples_per_s > 0 && !k.root)
+        err = diag_fail(diag, EDGEPS_UNSUPPORTED,
+                        "shares of a core take control groups, which are root's to make; run as "
+                        "root, or without --core");
+    if (!err)
+        err = limit(&k, net, diag);
+    if (err) {
         keeper_kill(&k);
+        unlimit(&k, net->count);
+    }
     return err;
 }
 
-edgeps_err lab_up(const network *net, const char *dir, bool tied, edgeps_diag *diag)
+edgeps_err lab_up(const network *net, const char *dir, const lab_options *options,
+                  edgeps_diag *diag)
 {
     keeper k;
     if (net->count > LAB_MOST_NODES)
@@ -113,11 +146,13 @@ edgeps_err lab_up(const network *net, const char *dir, bool tied, edgeps_diag *d
         return diag_fail(diag, EDGEPS_USAGE,
                          "%s: holds a running lab; end it with: edgeps lab down --dir %s", dir,
                          dir);
+    if (options->core_samples_per_s > 0 && group_fits(net, options->core_samples_per_s, diag))
+        return EDGEPS_INFEASIBLE;
     if (mkdir(dir, 0777) && errno != EEXIST)
         return diag_fail(diag, EDGEPS_IO, "%s: cannot make this folder: %s", dir, strerror(errno));
     edgeps_err err = write_network(dir, net, diag);
     if (!err)
-        err = start(net, dir, tied, diag);
+        err = start(net, dir, options, diag);
     if (err)
         remove_files(dir);
     return err;
@@ -138,6 +173,7 @@ edgeps_err lab_down(const char *dir, edgeps_diag *diag)
     if (keeper_lives(&k))
         return diag_fail(diag, EDGEPS_IO, "%s: the lab's keeper, process %d, cannot be ended: %s",
                          dir, k.pid, strerror(errno));
+    unlimit(&k, LAB_MOST_NODES);
     remove_files(dir);
     return EDGEPS_OK;
 }
@@ -231,6 +267,16 @@ const network *lab_network(const lab *l) { return l->net; }
 
 pid_t lab_keeper(const lab *l) { return l->keeper.pid; }
 
+double lab_core_samples_per_s(const lab *l) { return l->keeper.core_samples_per_s; }
+
+edgeps_err lab_measure_cores(const lab *l, const size_t *nodes, size_t count, edgeps_diag *diag,
+                             double *cores)
+{
+    group_tree tree;
+    edgeps_err err = group_find_tree(diag, &tree);
+    return err ? err : group_measure(&tree, l->keeper.pid, nodes, count, diag, cores);
+}
+
 bool lab_has_root(const lab *l) { return l->keeper.root; }
 
 bool lab_is_relayed(const lab *l) { return l->relayed; }
@@ -283,18 +329,42 @@ static edgeps_err change_link(const lab *l, const network *net, const network_ev
     return err;
 }
 
+static edgeps_err change_share(const lab *l, const network_node *node, size_t index,
+                               edgeps_diag *diag)
+{
+    group_tree tree;
+    double core = l->keeper.core_samples_per_s;
+    edgeps_err err = core > 0 ? group_find_tree(diag, &tree) : EDGEPS_OK;
+    if (err || core == 0)
+        return err;
+    return group_set_share(&tree, l->keeper.pid, index, group_share(node, core), diag);
+}
+
+/* As `net` has it from now on. */
+static edgeps_err change(const lab *l, const network *net, const network_event *event,
+                         edgeps_diag *diag)
+{
+    const network_node *node = &net->nodes[event->node];
+    switch (event->change) {
+    case NETWORK_FREE:
+        return storage_resize(l->keeper.pid, event->node, node->free_bytes, diag);
+    case NETWORK_COMPUTE:
+        return change_share(l, node, event->node, diag);
+    case NETWORK_UP:
+    case NETWORK_DOWN:
+        return change_link(l, net, event, diag);
+    default:
+        return EDGEPS_OK;
+    }
+}
+
 edgeps_err lab_change(lab *l, const network_event *event, edgeps_diag *diag)
 {
     network *net = NULL;
-    bool of_storage = event->change == NETWORK_FREE;
-    if (!of_storage && event->change != NETWORK_UP && event->change != NETWORK_DOWN)
-        return EDGEPS_OK;
     if (network_copy(l->net, &net))
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for a change of the lab");
     network_apply(net, event);
-    edgeps_err err = of_storage ? storage_resize(l->keeper.pid, event->node,
-                                                 net->nodes[event->node].free_bytes, diag)
-                                : change_link(l, net, event, diag);
+    edgeps_err err = change(l, net, event, diag);
     if (!err)
         err = write_network(l->dir, net, diag);
     if (err) {
@@ -334,6 +404,15 @@ static int wait_for(pid_t pid)
     return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
 }
 
+static edgeps_err enter_share(const lab *l, size_t node, edgeps_diag *diag)
+{
+    group_tree tree;
+    if (l->keeper.core_samples_per_s == 0)
+        return EDGEPS_OK;
+    edgeps_err err = group_find_tree(diag, &tree);
+    return err ? err : group_enter(&tree, l->keeper.pid, node, diag);
+}
+
 /* Between the caller and the program stands a process that is in both worlds. */
 static _Noreturn void go_between(const lab *l, size_t node, char *const *argv)
 {
@@ -342,6 +421,8 @@ static _Noreturn void go_between(const lab *l, size_t node, char *const *argv)
     edgeps_err err = enter_processes(l, &diag);
     if (!err)
         err = lab_enter(l, node, &diag);
+    if (!err)
+        err = enter_share(l, node, &diag);
     if (err) {
         fprintf(stderr, "%s\n", diag.text);
         _exit(err_exit_status(err));

@@ -35,11 +35,18 @@
 
 typedef struct lab lab;
 
-/* Makes the lab of a network and returns when it carries traffic; `dir` is made where needed. A
- * tied lab ends with the calling thread; the caller has no other threads yet. EDGEPS_USAGE: the
- * folder holds a running lab, or there are too many nodes; EDGEPS_UNSUPPORTED: this machine
- * forbids it, with what to enable; EDGEPS_IO. */
-edgeps_err lab_up(const network *net, const char *dir, bool tied, edgeps_diag *diag);
+typedef struct lab_options {
+    bool tied;                 /* it ends with the calling thread */
+    double core_samples_per_s; /* what a core of this machine computes; 0: nobody is limited */
+} lab_options;
+
+/* Makes the lab of a network and returns when it carries traffic; `dir` is made where needed. The
+ * caller has one thread. With the speed of a core each node gets the share of one that its own
+ * speed is. EDGEPS_USAGE: the folder holds a running lab, or there are too many nodes;
+ * EDGEPS_UNSUPPORTED: this machine forbids it, with what to enable; EDGEPS_INFEASIBLE: the shares
+ * do not fit into its cores; EDGEPS_IO. */
+edgeps_err lab_up(const network *net, const char *dir, const lab_options *options,
+                  edgeps_diag *diag);
 
 /* Ends the lab of a folder with all its processes and removes what the folder says of it. A lab
  * whose keeper is gone has ended already. EDGEPS_USAGE: the folder holds no lab. */
@@ -53,11 +60,16 @@ void lab_close(lab *l);
 
 const network *lab_network(const lab *l);
 pid_t lab_keeper(const lab *l);
-bool lab_has_root(const lab *l);   /* false: it lives in a user namespace */
+double lab_core_samples_per_s(const lab *l); /* 0: nobody is limited */
+bool lab_has_root(const lab *l);             /* false: it lives in a user namespace */
 bool lab_is_relayed(const lab *l); /* the keeper carries frames, after the latencies of the file */
 
 /* The network namespace of a node or of the hub, owned by the lab; for setns. */
 int lab_namespace(const lab *l, size_t node);
+
+/* The cores that these nodes get when all of them compute at once; only where they are limited. */
+edgeps_err lab_measure_cores(const lab *l, const size_t *nodes, size_t count, edgeps_diag *diag,
+                             double *cores);
 
 /* Makes that node's network the calling thread's. */
 edgeps_err lab_enter(const lab *l, size_t node, edgeps_diag *diag);
@@ -75,10 +87,10 @@ void lab_storage(const lab *l, size_t node, char path[LAB_PATH_BYTES]);
  * number of the signal that ended it. `argv` ends with NULL. */
 edgeps_err lab_exec(const lab *l, size_t node, char *const *argv, edgeps_diag *diag, int *status);
 
-/* Changes a node's rate up or down, for flows on their way too, or its storage at once; the lab's
- * network and the folder's have it from now on. Storage below what is in use takes nothing more.
- * Other changes are not the lab's. The thread comes back to the network that it is in, or to the
- * hub's. */
+/* Changes a node's rate up or down, for flows on their way too, its storage, or, where it is
+ * limited, its share of a core at once; the lab's network and the folder's have it from now on.
+ * Storage below what is in use takes nothing more. Other changes are not the lab's. The thread
+ * comes back to the network that it is in, or to the hub's. */
 edgeps_err lab_change(lab *l, const network_event *event, edgeps_diag *diag);
 
 /* Where a node, or LAB_HUB, is reached: through its shaped link, and for control. */

@@ -45,7 +45,7 @@ void fixture_up(const network *net, char dir[64], lab **out)
 {
     edgeps_diag diag = {.text = ""};
     fixture_folder(dir);
-    edgeps_err err = lab_up(net, dir, true, &diag);
+    edgeps_err err = lab_up(net, dir, &(lab_options){.tied = true}, &diag);
     if (err == EDGEPS_UNSUPPORTED) {
         print_message("skipped: %s\n", diag.text);
         skip();
@@ -71,7 +71,7 @@ static void put_groups(FILE *to)
     char *roots[] = {"/sys/fs/cgroup", NULL};
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOSTAT, NULL);
     for (FTSENT *at; tree && (at = fts_read(tree)) != NULL;)
-        if (at->fts_info == FTS_D)
+        if (at->fts_info == FTS_D && !strstr(at->fts_path, "/edgeps-lab-"))
             fprintf(to, "%s\n", at->fts_path);
     if (tree)
         fts_close(tree);

@@ -16,7 +16,8 @@ void fixture_folder(char dir[64]);
  * leaves none running. Where the machine forbids labs the test is skipped, with the reason. */
 void fixture_up(const network *net, char dir[64], lab **out);
 
-/* The interfaces, mounts and control groups of the machine, as one text; the caller frees it. */
+/* The interfaces, mounts and control groups of the machine, as one text; the caller frees it. The
+ * groups of labs are left out, as others may come and go. */
 char *fixture_machine(void);
 
 /* How many processes are in the network namespace with this number. */

@@ -88,7 +88,7 @@ static void nothing_is_left_when_up_itself_is_killed(void **state)
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        _exit(lab_up(net, dir, false, NULL) != EDGEPS_OK);
+        _exit(lab_up(net, dir, &(lab_options){.tied = false}, NULL) != EDGEPS_OK);
     int status;
     bool ended = false;
     while (access(path, F_OK) && !ended)
@@ -116,7 +116,7 @@ static void a_tied_lab_ends_with_its_maker(void **state)
     fflush(NULL);
     pid_t pid = fork();
     if (pid == 0)
-        _exit(lab_up(net, dir, true, NULL));
+        _exit(lab_up(net, dir, &(lab_options){.tied = true}, NULL));
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     network_free(net);
@@ -166,13 +166,13 @@ static void what_cannot_be_is_refused_in_a_line(void **state)
     edgeps_diag diag = {.text = ""};
     network *net = fixture_network(2, 10 * MBIT), *many = NULL;
     assert_int_equal(network_make(LAB_MOST_NODES + 1, NULL, &many), EDGEPS_OK);
-    assert_int_equal(lab_up(many, "/tmp", false, &diag), EDGEPS_USAGE);
+    assert_int_equal(lab_up(many, "/tmp", &(lab_options){.tied = false}, &diag), EDGEPS_USAGE);
     assert_non_null(strstr(diag.text, "at most 500 nodes, not 501"));
     assert_int_equal(lab_open("/nonexistent", &diag, &l), EDGEPS_USAGE);
     assert_non_null(strstr(diag.text, "/nonexistent: holds no lab"));
     assert_int_equal(lab_down("/nonexistent", &diag), EDGEPS_USAGE);
     fixture_up(net, dir, &l);
-    assert_int_equal(lab_up(net, dir, false, &diag), EDGEPS_USAGE);
+    assert_int_equal(lab_up(net, dir, &(lab_options){.tied = false}, &diag), EDGEPS_USAGE);
     assert_non_null(strstr(diag.text, "holds a running lab"));
     lab_close(l);
     assert_int_equal(lab_down(dir, NULL), EDGEPS_OK);
