@@ -61,6 +61,14 @@ typedef struct letter {
     const void *payload;
 } letter;
 
+/* The time-out of a server's present round. */
+typedef struct patience {
+    agent *agent;
+    agent_role role;
+    proto_event event;
+    loop_timer *timer; /* NULL: none runs */
+} patience;
+
 /* Times of the worker's present round, and sums over the epoch. */
 typedef struct stopwatch {
     int64_t computed_ns;
@@ -94,7 +102,8 @@ struct agent {
     buffers global_buffers;
     message_plan plan;
     int64_t allowed;
-    wish wishes[2]; /* of the worker and of the local server */
+    wish wishes[2];       /* of the worker and of the local server */
+    patience patience[2]; /* of the local and of the global server */
     edge *edges;
     letter *letters; /* a queue: head..count */
     size_t letter_head;
@@ -152,6 +161,12 @@ void moves_lost(agent *a, const edge *e, const char *text); /* an edge that may 
 static inline const int64_t *agent_versions(const agent *a, agent_role child)
 {
     return child == AGENT_WORKER ? a->worker.have.of : a->local.have.of;
+}
+
+/* Whether these cover all that is below the child. */
+static inline bool agent_whole(const agent *a, agent_role child)
+{
+    return child == AGENT_WORKER || a->local.family.whole;
 }
 
 /* Bytes of chunk `k` of a vector. */

@@ -85,7 +85,7 @@ void edges_send(agent *a, edge *e, wire_header header, const void *chunk)
     conn_frame frame = {.payload = chunk};
     if (chunk)
         frame.bytes = (uint64_t)job_chunk_payload_bytes(&a->job, header.chunk);
-    if (e->outgoing && e->child == AGENT_WORKER && header.type == MESSAGE_PUSH) {
+    if (chunk && e->outgoing && e->child == AGENT_WORKER) {
         frame.sent = push_sent;
         frame.ctx = a;
         a->watch.unsent++;
@@ -123,15 +123,21 @@ static void attach(edge *e, const wire_header *h, const int64_t *have)
     e->peer = (int32_t)h->sender;
     e->generation = h->generation;
     shape(a, e->conn, e->peer);
-    proto_event event = {
-        .kind = PROTO_ATTACH, .node = e->peer, .generation = h->generation, .have = have};
+    proto_event event = {.kind = PROTO_ATTACH,
+                         .node = e->peer,
+                         .generation = h->generation,
+                         .have = have,
+                         .whole = h->round == 1};
     roles_post(a, parent_role(e->child), &event, NULL);
 }
 
 static void has(edge *e, const wire_header *h, const int64_t *have)
 {
-    proto_event event = {
-        .kind = PROTO_HAS, .node = e->peer, .generation = h->generation, .have = have};
+    proto_event event = {.kind = PROTO_HAS,
+                         .node = e->peer,
+                         .generation = h->generation,
+                         .have = have,
+                         .whole = h->round == 1};
     roles_post(e->agent, parent_role(e->child), &event, NULL);
 }
 
@@ -158,13 +164,14 @@ static void chunk(edge *e, const wire_header *h, const void *payload)
 {
     bool up = h->type != MESSAGE_PULL;
     proto_event event = {.kind = !up                       ? PROTO_PULLED
-                                 : h->type == MESSAGE_PUSH ? PROTO_PUSHED
-                                                           : PROTO_GIVEN,
+                                 : h->type == MESSAGE_GIVE ? PROTO_GIVEN
+                                                           : PROTO_PUSHED,
                          .node = e->peer,
                          .generation = h->generation,
                          .round = h->round,
                          .chunk = h->chunk,
-                         .weight = h->weight};
+                         .weight = h->weight,
+                         .again = h->type == MESSAGE_PUSH_AGAIN};
     roles_post(e->agent, up ? parent_role(e->child) : e->child, &event, payload);
 }
 
@@ -207,6 +214,7 @@ static bool accepts(const edge *e, const wire_header *h)
     case MESSAGE_ASK:
         return e->outgoing && h->length == 0;
     case MESSAGE_PUSH:
+    case MESSAGE_PUSH_AGAIN:
     case MESSAGE_GIVE:
         return !e->outgoing && e->peer == (int32_t)h->sender && e->inbox;
     case MESSAGE_PULL:
@@ -220,7 +228,8 @@ static bool accepts(const edge *e, const wire_header *h)
 
 static bool carries_chunk(const wire_header *h)
 {
-    return h->type == MESSAGE_PUSH || h->type == MESSAGE_PULL || h->type == MESSAGE_GIVE;
+    return h->type == MESSAGE_PUSH || h->type == MESSAGE_PUSH_AGAIN || h->type == MESSAGE_PULL ||
+           h->type == MESSAGE_GIVE;
 }
 
 static void *payload_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)
@@ -306,8 +315,10 @@ static void opened(void *ctx, conn *c, edgeps_err err)
     if (err || e->child == AGENT_GLOBAL)
         return;
     agent *a = e->agent;
-    wire_header h = {
-        .type = MESSAGE_ATTACH, .generation = a->wishes[e->child].generation, .chunk = e->child};
+    wire_header h = {.type = MESSAGE_ATTACH,
+                     .generation = a->wishes[e->child].generation,
+                     .round = agent_whole(a, e->child),
+                     .chunk = e->child};
     edges_send_copy(a, e, h, agent_versions(a, e->child), versions_bytes(a));
 }
 
@@ -386,7 +397,8 @@ void edges_wish(agent *a, agent_role child, const proto_effect *connect)
         proto_event event = {.kind = PROTO_ATTACH,
                              .node = connect->node,
                              .generation = connect->generation,
-                             .have = agent_versions(a, child)};
+                             .have = agent_versions(a, child),
+                             .whole = agent_whole(a, child)};
         roles_post(a, parent_role(child), &event, NULL);
         return;
     }

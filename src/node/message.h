@@ -20,6 +20,7 @@ typedef enum message_type {
     MESSAGE_ASK,
     MESSAGE_GIVE,
     MESSAGE_PASS,
+    MESSAGE_PUSH_AGAIN,
     /* state of a server on its way to another node, or to and from the coordinator */
     MESSAGE_STATE_BEGIN = 16,
     MESSAGE_STATE_PARAMETERS,

@@ -41,7 +41,8 @@ void roles_post(agent *a, agent_role role, const proto_event *event, const void 
         return;
     }
     a->letters = letters;
-    a->letters[a->letter_count++] = (letter){role, *event, payload};
+    a->letters[a->letter_count] = (letter){role, *event, payload};
+    a->letters[a->letter_count++].event.now_ns = clock_now_ns();
 }
 
 static buffers *buffers_of(agent *a, agent_role role)
@@ -73,7 +74,7 @@ static void send_up(agent *a, agent_role role, proto_event event, const void *pa
         return;
     switch (event.kind) {
     case PROTO_PUSHED:
-        h.type = MESSAGE_PUSH;
+        h.type = event.again ? MESSAGE_PUSH_AGAIN : MESSAGE_PUSH;
         edges_send(a, e, h, payload);
         break;
     case PROTO_PASSED:
@@ -86,6 +87,7 @@ static void send_up(agent *a, agent_role role, proto_event event, const void *pa
         break;
     default:
         h.type = MESSAGE_HAVE;
+        h.round = event.whole;
         edges_send_copy(a, e, h, payload, (size_t)job_chunk_count(&a->job) * sizeof(int64_t));
         break;
     }
@@ -100,7 +102,8 @@ static void push(agent *a, agent_role role, const proto_effect *effect)
                           .generation = effect->generation,
                           .round = effect->round,
                           .chunk = effect->chunk,
-                          .weight = effect->weight},
+                          .weight = effect->weight,
+                          .again = effect->again},
             agent_chunk(a, (float *)values, effect->chunk));
 }
 
@@ -128,7 +131,11 @@ static void tell_versions(agent *a, agent_role role, const proto_effect *effect)
 {
     const int64_t *have = agent_versions(a, role);
     send_up(a, role,
-            (proto_event){.kind = PROTO_HAS, .generation = effect->generation, .have = have}, have);
+            (proto_event){.kind = PROTO_HAS,
+                          .generation = effect->generation,
+                          .have = have,
+                          .whole = agent_whole(a, role)},
+            have);
 }
 
 static void send_down(agent *a, agent_role role, const proto_effect *effect)
@@ -258,6 +265,19 @@ static double seconds_between(int64_t from_ns, int64_t to_ns)
     return to_ns > from_ns ? (double)(to_ns - from_ns) / CLOCK_NS_PER_S : 0;
 }
 
+/* Only an epoch's last round is told. */
+static void report_done(agent *a, int64_t round)
+{
+    stopwatch *w = &a->watch;
+    if (round % a->settings.rounds != 0)
+        return;
+    w->epoch.round = round;
+    wire_writer writer = {0};
+    message_put_done(&writer, &w->epoch);
+    agent_report(a, MESSAGE_DONE, a->worker.generation, round, &writer);
+    w->epoch = (message_done){0};
+}
+
 static void round_done(agent *a, agent_role role, const proto_effect *effect)
 {
     if (role == AGENT_GLOBAL) {
@@ -268,13 +288,27 @@ static void round_done(agent *a, agent_role role, const proto_effect *effect)
     w->epoch.push_s += seconds_between(w->computed_ns, w->pushed_ns);
     w->epoch.wait_s += seconds_between(w->pushed_ns, w->pulling_ns);
     w->epoch.pull_s += seconds_between(w->pulling_ns, clock_now_ns());
-    if (effect->round % a->settings.rounds != 0)
-        return;
-    w->epoch.round = effect->round;
-    wire_writer writer = {0};
-    message_put_done(&writer, &w->epoch);
-    agent_report(a, MESSAGE_DONE, a->worker.generation, effect->round, &writer);
-    w->epoch = (message_done){0};
+    report_done(a, effect->round);
+}
+
+static void out_of_patience(void *context)
+{
+    patience *p = context;
+    p->timer = NULL;
+    roles_post(p->agent, p->role, &p->event, NULL);
+    roles_deliver(p->agent);
+}
+
+static void arm(agent *a, agent_role role, const proto_effect *effect)
+{
+    patience *p = &a->patience[role - 1];
+    loop_timer_cancel(p->timer);
+    *p = (patience){
+        .agent = a,
+        .role = role,
+        .event = {.kind = PROTO_LATE, .generation = effect->generation, .round = effect->round}};
+    if (loop_timer_start(a->loop, effect->after_ns, out_of_patience, p, &p->timer))
+        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a timer"));
 }
 
 static void refuse(agent *a, agent_role role, const proto_effect *effect)
@@ -346,6 +380,12 @@ static void carry_out(agent *a, agent_role role, const proto_effect *effect, con
         break;
     case PROTO_ROUND_DONE:
         round_done(a, role, effect);
+        break;
+    case PROTO_ROUND_MISSED:
+        report_done(a, effect->round);
+        break;
+    case PROTO_ARM:
+        arm(a, role, effect);
         break;
     case PROTO_READY:
         agent_report(a, MESSAGE_READY, effect->generation, 0, NULL);

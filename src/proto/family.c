@@ -21,10 +21,11 @@ static void free_children(family *f)
 {
     mem_free(f->child);
     mem_free(f->attached);
+    mem_free(f->told);
     mem_free(f->got);
     mem_free(f->holds);
     f->child = NULL;
-    f->attached = NULL;
+    f->attached = f->told = NULL;
     f->got = f->holds = NULL;
     f->child_count = 0;
 }
@@ -40,7 +41,7 @@ void family_free(family *f)
     *f = (family){0};
 }
 
-static int64_t index_of(const family *f, int32_t node)
+int64_t family_index(const family *f, int32_t node)
 {
     for (size_t k = 0; k < f->child_count; k++)
         if (f->child[k] == node)
@@ -119,6 +120,26 @@ static edgeps_err compare(family *f, size_t k, const int64_t *child_has, const v
     return err;
 }
 
+static bool knows_more(const family *f, size_t k, const versions *have)
+{
+    for (int64_t c = 0; c < f->chunk_count; c++)
+        if (holds(f, k)[c] > have->of[c])
+            return true;
+    return false;
+}
+
+/* Only where sums may close early does it matter whether all children have told. */
+static edgeps_err look_for_whole(family *f, const versions *have, proto_effects *effects)
+{
+    bool all = f->patience.quorum > 0 && !f->whole;
+    for (size_t k = 0; all && k < f->child_count; k++)
+        all = f->attached[k] && f->told[k] && !knows_more(f, k, have);
+    if (!all)
+        return EDGEPS_OK;
+    f->whole = true;
+    return family_close_late(f, have, effects);
+}
+
 static edgeps_err keep_waiting(family *f, const proto_event *event)
 {
     size_t g = 0, bytes = (size_t)f->chunk_count * sizeof *event->have;
@@ -135,6 +156,7 @@ static edgeps_err keep_waiting(family *f, const proto_event *event)
         f->guests[f->guest_count++] = (family_guest){.node = event->node, .have = have};
     }
     f->guests[g].generation = event->generation;
+    f->guests[g].whole = event->whole;
     memcpy(f->guests[g].have, event->have, bytes);
     return EDGEPS_OK;
 }
@@ -146,24 +168,31 @@ edgeps_err family_attach(family *f, const proto_event *event, const versions *ha
         return keep_waiting(f, event);
     if (event->generation < f->generation)
         return answer(effects, PROTO_REFUSE, PROTO_OLD_GENERATION, event);
-    int64_t k = index_of(f, event->node);
+    int64_t k = family_index(f, event->node);
     if (k < 0)
         return answer(effects, PROTO_REFUSE, PROTO_NOT_A_CHILD, event);
     f->attached[k] = true;
+    f->told[k] |= event->whole;
+    if (f->opened_ns == 0)
+        f->opened_ns = f->now_ns;
     drop_asks(f, (size_t)k);
     edgeps_err err = proto_effects_add(
         effects,
         (proto_effect){.kind = PROTO_ACCEPT, .node = f->child[k], .generation = f->generation});
-    return err ? err : compare(f, (size_t)k, event->have, have, effects);
+    if (!err)
+        err = compare(f, (size_t)k, event->have, have, effects);
+    return err ? err : look_for_whole(f, have, effects);
 }
 
 edgeps_err family_has(family *f, const proto_event *event, const versions *have,
                       proto_effects *effects)
 {
-    int64_t k = index_of(f, event->node);
+    int64_t k = family_index(f, event->node);
     if (event->generation != f->generation || k < 0 || !f->attached[k])
         return EDGEPS_OK;
-    return compare(f, (size_t)k, event->have, have, effects);
+    f->told[k] |= event->whole;
+    edgeps_err err = compare(f, (size_t)k, event->have, have, effects);
+    return err ? err : look_for_whole(f, have, effects);
 }
 
 static edgeps_err let_guests_in(family *f, const versions *have, proto_effects *effects)
@@ -179,7 +208,8 @@ static edgeps_err let_guests_in(family *f, const versions *have, proto_effects *
         proto_event event = {.kind = PROTO_ATTACH,
                              .node = guest.node,
                              .generation = guest.generation,
-                             .have = guest.have};
+                             .have = guest.have,
+                             .whole = guest.whole};
         err = family_attach(f, &event, have, effects);
         mem_free(guest.have);
     }
@@ -194,9 +224,10 @@ edgeps_err family_plan(family *f, uint64_t generation, const int32_t *children, 
     size_t cells = count * (size_t)f->chunk_count;
     next.child = mem_alloc(count, sizeof *next.child);
     next.attached = mem_alloc(count, sizeof *next.attached);
+    next.told = mem_alloc(count, sizeof *next.told);
     next.got = mem_alloc(cells, sizeof *next.got);
     next.holds = mem_alloc(cells, sizeof *next.holds);
-    if (!next.child || !next.attached || !next.got || !next.holds) {
+    if (!next.child || !next.attached || !next.told || !next.got || !next.holds) {
         free_children(&next);
         return EDGEPS_NOMEM;
     }
@@ -205,6 +236,10 @@ edgeps_err family_plan(family *f, uint64_t generation, const int32_t *children, 
         memcpy(next.child, children, count * sizeof *children);
     next.child_count = count;
     next.generation = generation;
+    next.whole = false;
+    next.wave = (family_wave){.round = 0};
+    next.begun = 0;
+    next.opened_ns = 0;
     *f = next;
     memset(f->sums, 0, (size_t)f->chunk_count * sizeof *f->sums);
     for (int64_t c = 0; c < f->chunk_count; c++)
@@ -219,7 +254,7 @@ edgeps_err family_lost(family *f, int32_t node, const versions *have, proto_effe
             mem_free(f->guests[g].have);
             f->guests[g] = f->guests[--f->guest_count];
         }
-    int64_t k = index_of(f, node);
+    int64_t k = family_index(f, node);
     if (k < 0)
         return EDGEPS_OK;
     f->attached[k] = false;
@@ -230,75 +265,10 @@ edgeps_err family_lost(family *f, int32_t node, const versions *have, proto_effe
     return err;
 }
 
-static bool is_refused(const family *f, int64_t k, const proto_event *event, const versions *have,
-                       proto_why *why)
-{
-    if (event->generation != f->generation)
-        *why = PROTO_OLD_GENERATION;
-    else if (k < 0)
-        *why = PROTO_NOT_A_CHILD;
-    else if (!f->attached[k])
-        *why = PROTO_NOT_ATTACHED;
-    else if (event->chunk < 0 || event->chunk >= f->chunk_count)
-        *why = PROTO_BAD_CHUNK;
-    else if (event->round <= have->of[event->chunk] ||
-             event->round < f->sums[event->chunk].round) /* who is further has seen it applied */
-        *why = PROTO_ALREADY_APPLIED;
-    else if (event->round <= f->got[k * f->chunk_count + event->chunk])
-        *why = PROTO_REPEATED;
-    else
-        return false;
-    return true;
-}
-
-edgeps_err family_pushed(family *f, const proto_event *event, const versions *have,
-                         proto_effects *effects)
-{
-    int64_t k = index_of(f, event->node);
-    proto_why why;
-    if (is_refused(f, k, event, have, &why))
-        return answer(effects, PROTO_DROP, why, event);
-    family_sum *sum = &f->sums[event->chunk];
-    if (sum->round != event->round)
-        *sum = (family_sum){.round = event->round};
-    f->got[k * f->chunk_count + event->chunk] = event->round;
-    sum->arrived++;
-    edgeps_err err = EDGEPS_OK;
-    if (event->kind == PROTO_PUSHED) {
-        bool first = sum->taken++ == 0;
-        sum->weight += event->weight;
-        err =
-            proto_effects_add(effects, (proto_effect){.kind = first ? PROTO_TAKE_FIRST : PROTO_TAKE,
-                                                      .node = event->node,
-                                                      .round = event->round,
-                                                      .chunk = event->chunk});
-    }
-    if (!err && sum->arrived == (int64_t)f->child_count)
-        err = proto_effects_add(effects, (proto_effect){.kind = PROTO_SUM,
-                                                        .node = (int32_t)sum->taken,
-                                                        .generation = f->generation,
-                                                        .round = event->round,
-                                                        .chunk = event->chunk});
-    return err;
-}
-
-family_sum *family_summed(family *f, const proto_event *event, const versions *have)
-{
-    if (event->generation != f->generation || event->chunk < 0 || event->chunk >= f->chunk_count)
-        return NULL;
-    family_sum *sum = &f->sums[event->chunk];
-    bool counts = sum->round == event->round && event->round > have->of[event->chunk] &&
-                  sum->arrived == (int64_t)f->child_count;
-    if (!counts || sum->added)
-        return NULL;
-    sum->added = true;
-    return sum;
-}
-
 edgeps_err family_given(family *f, const proto_event *event, const versions *have, bool *newer,
                         proto_effects *effects)
 {
-    int64_t k = index_of(f, event->node);
+    int64_t k = family_index(f, event->node);
     proto_why why = PROTO_REPEATED;
     *newer = false;
     if (event->generation != f->generation)
@@ -326,9 +296,12 @@ edgeps_err family_arrived(family *f, int64_t chunk, int64_t version, versions *h
                                                                .chunk = chunk,
                                                                .before = have->of[chunk]});
     versions_raise(have, chunk, version);
+    family_raised(f, have);
     if (!err)
         err = family_send_down(f, chunk, version, effects);
-    return err ? err : seek(f, chunk, have, effects);
+    if (!err)
+        err = seek(f, chunk, have, effects);
+    return err ? err : look_for_whole(f, have, effects);
 }
 
 edgeps_err family_send_down(family *f, int64_t chunk, int64_t version, proto_effects *effects)

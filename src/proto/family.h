@@ -6,19 +6,32 @@
 #include "proto/proto.h"
 #include "proto/versions.h"
 
+#define FAMILY_MEMORY 8 /* rounds whose times are remembered */
+
 /* The sum of one chunk that is being gathered, or that waits for the parent. */
 typedef struct family_sum {
     int64_t round;
     int64_t arrived; /* children in it, or passed */
     int64_t taken;   /* children in it */
     double weight;
-    bool added; /* the additions are done */
+    bool again;  /* something in it may be in an earlier sum, too */
+    bool enough; /* once had a quorum */
+    bool closed; /* takes nothing any more */
+    bool added;  /* the additions are done */
 } family_sum;
+
+/* The newest round that a child has contributed to. */
+typedef struct family_wave {
+    int64_t round;
+    int64_t enough; /* chunks that have a quorum */
+    bool late;      /* the time-out is over */
+} family_wave;
 
 /* A child that asked for a generation which is not here yet. */
 typedef struct family_guest {
     int32_t node;
     uint64_t generation;
+    bool whole;
     int64_t *have; /* per chunk; owned */
 } family_guest;
 
@@ -34,12 +47,23 @@ typedef struct family {
     size_t child_count;
     int32_t *child; /* nodes */
     bool *attached; /* per child */
+    bool *told;     /* per child: what it and all below it hold, in this generation */
     int64_t *got;   /* child x chunk: the last round taken in this generation */
     int64_t *holds; /* child x chunk: the version that an attached child has or was sent */
     family_sum *sums;
     family_ask *asks; /* per chunk */
     family_guest *guests;
     size_t guest_count;
+    proto_patience patience; /* set by the owner */
+    int64_t waits;           /* how many time-outs: parents wait longer than their children */
+    bool whole; /* all children have told, and what they alone had is here: no sum that closes early
+                   can be of a round that one of them holds */
+    int64_t begun; /* the newest round of which any child has spoken */
+    family_wave wave;
+    int64_t now_ns;                 /* of the event being taken */
+    int64_t opened_ns;              /* when the round began that is gathered; 0: unknown */
+    int64_t took_ns[FAMILY_MEMORY]; /* what rounds took from there to a quorum; a ring */
+    int64_t took_count;
 } family;
 
 edgeps_err family_make(int64_t chunk_count, family *out);
@@ -63,10 +87,23 @@ edgeps_err family_has(family *f, const proto_event *event, const versions *have,
 /* A child's edge broke; what it delivered stays counted, what it was asked for others are. */
 edgeps_err family_lost(family *f, int32_t node, const versions *have, proto_effects *effects);
 
-/* A child delivered a chunk: taken, or dropped with the reason; the last child's brings
- * PROTO_SUM. */
+/* A child delivered a chunk: taken, or dropped with the reason; the last child's brings PROTO_SUM,
+ * and so does one that makes enough after the time-out. */
 edgeps_err family_pushed(family *f, const proto_event *event, const versions *have,
                          proto_effects *effects);
+
+/* The time-out of a round is over: PROTO_SUM for what has enough. */
+edgeps_err family_late(family *f, const proto_event *event, const versions *have,
+                       proto_effects *effects);
+
+/* Closes the sums that have enough, if they may close without the rest. */
+edgeps_err family_close_late(family *f, const versions *have, proto_effects *effects);
+
+/* A chunk's version was raised: the next round may begin here. */
+void family_raised(family *f, const versions *have);
+
+/* Position of a child, or -1. */
+int64_t family_index(const family *f, int32_t node);
 
 /* Marks the sum as added; NULL when the event is of a sum that no longer counts. */
 family_sum *family_summed(family *f, const proto_event *event, const versions *have);

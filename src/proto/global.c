@@ -6,6 +6,7 @@ edgeps_err global_make(int64_t chunk_count, global *out)
     edgeps_err err = versions_make(chunk_count, &g.have);
     if (!err)
         err = family_make(chunk_count, &g.family);
+    g.family.waits = 2; /* what a local server sends after its time-out still arrives in time */
     if (err) {
         versions_free(&g.have);
         return err;
@@ -58,6 +59,7 @@ static edgeps_err summed(global *g, const proto_event *event, proto_effects *eff
                                                                .chunk = event->chunk,
                                                                .weight = sum->weight});
     versions_raise(&g->have, event->chunk, event->round);
+    family_raised(&g->family, &g->have);
     if (!err)
         err = family_send_down(&g->family, event->chunk, event->round, effects);
     return err ? err : tell_round(g, effects);
@@ -78,6 +80,7 @@ static edgeps_err given(global *g, const proto_event *event, proto_effects *effe
 
 edgeps_err global_step(global *g, const proto_event *event, proto_effects *effects)
 {
+    g->family.now_ns = event->now_ns;
     switch (event->kind) {
     case PROTO_ATTACH:
         return family_attach(&g->family, event, &g->have, effects);
@@ -92,6 +95,8 @@ edgeps_err global_step(global *g, const proto_event *event, proto_effects *effec
         return family_pushed(&g->family, event, &g->have, effects);
     case PROTO_SUMMED:
         return summed(g, event, effects);
+    case PROTO_LATE:
+        return family_late(&g->family, event, &g->have, effects);
     default:
         return EDGEPS_OK;
     }

@@ -6,6 +6,7 @@ edgeps_err local_make(int64_t chunk_count, local *out)
     edgeps_err err = versions_make(chunk_count, &l.have);
     if (!err)
         err = family_make(chunk_count, &l.family);
+    l.family.waits = 1;
     if (err) {
         versions_free(&l.have);
         return err;
@@ -27,7 +28,7 @@ void local_restore(local *l, const int64_t *chunk_versions)
 
 static edgeps_err connect(local *l, proto_effects *effects)
 {
-    l->untold = false;
+    l->news = false;
     return proto_effects_add(effects, (proto_effect){.kind = PROTO_CONNECT,
                                                      .node = l->parent,
                                                      .generation = l->family.generation});
@@ -52,7 +53,7 @@ edgeps_err local_plan(local *l, const local_part *part, proto_effects *effects)
     return err;
 }
 
-static edgeps_err send_up(const local *l, int64_t chunk, proto_effects *effects)
+static edgeps_err send_up(const local *l, int64_t chunk, bool again, proto_effects *effects)
 {
     const family_sum *sum = &l->family.sums[chunk];
     return proto_effects_add(effects,
@@ -60,14 +61,15 @@ static edgeps_err send_up(const local *l, int64_t chunk, proto_effects *effects)
                                             .generation = l->family.generation,
                                             .round = sum->round,
                                             .chunk = chunk,
-                                            .weight = sum->weight});
+                                            .weight = sum->weight,
+                                            .again = again || sum->again});
 }
 
-static edgeps_err tell(local *l, proto_effects *effects)
+static edgeps_err tell_news(local *l, proto_effects *effects)
 {
-    l->untold = !l->attached;
-    if (!l->attached)
+    if (!l->news || !l->attached)
         return EDGEPS_OK;
+    l->news = false;
     return proto_effects_add(
         effects, (proto_effect){.kind = PROTO_HAVE, .generation = l->family.generation});
 }
@@ -78,10 +80,10 @@ static edgeps_err attached(local *l, const proto_event *event, proto_effects *ef
     if (event->generation != l->family.generation || l->attached)
         return EDGEPS_OK;
     l->attached = true;
-    edgeps_err err = l->untold ? tell(l, effects) : EDGEPS_OK;
+    edgeps_err err = tell_news(l, effects);
     for (int64_t c = 0; !err && c < l->have.count; c++)
         if (l->family.sums[c].added && l->family.sums[c].round > l->have.of[c])
-            err = send_up(l, c, effects);
+            err = send_up(l, c, true, effects);
     return err;
 }
 
@@ -108,8 +110,8 @@ static edgeps_err given(local *l, const proto_event *event, proto_effects *effec
     edgeps_err err = family_given(&l->family, event, &l->have, &newer, effects);
     if (err || !newer)
         return err;
-    err = family_arrived(&l->family, event->chunk, event->round, &l->have, effects);
-    return err ? err : tell(l, effects);
+    l->news = true;
+    return family_arrived(&l->family, event->chunk, event->round, &l->have, effects);
 }
 
 static edgeps_err asked(const local *l, const proto_event *event, proto_effects *effects)
@@ -124,7 +126,7 @@ static edgeps_err asked(const local *l, const proto_event *event, proto_effects 
                                                      .chunk = event->chunk});
 }
 
-edgeps_err local_step(local *l, const proto_event *event, proto_effects *effects)
+static edgeps_err step(local *l, const proto_event *event, proto_effects *effects)
 {
     switch (event->kind) {
     case PROTO_ATTACH:
@@ -149,9 +151,20 @@ edgeps_err local_step(local *l, const proto_event *event, proto_effects *effects
         return pulled(l, event, effects);
     case PROTO_SUMMED:
         if (family_summed(&l->family, event, &l->have) && l->attached)
-            return send_up(l, event->chunk, effects);
+            return send_up(l, event->chunk, false, effects);
         return EDGEPS_OK;
+    case PROTO_LATE:
+        return family_late(&l->family, event, &l->have, effects);
     default:
         return EDGEPS_OK;
     }
+}
+
+edgeps_err local_step(local *l, const proto_event *event, proto_effects *effects)
+{
+    bool whole = l->family.whole;
+    l->family.now_ns = event->now_ns;
+    edgeps_err err = step(l, event, effects);
+    l->news |= l->family.whole && !whole;
+    return err ? err : tell_news(l, effects);
 }

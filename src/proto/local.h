@@ -9,7 +9,7 @@
 typedef struct local {
     int32_t parent; /* node of the global server; PROTO_NO_NODE: this node is no local server */
     bool attached;
-    bool untold; /* learnt a chunk from a child since it last asked to attach */
+    bool news; /* learnt a chunk from a child, or that all have told, and did not tell yet */
     versions have;
     family family;
 } local;

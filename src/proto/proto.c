@@ -7,7 +7,7 @@ const char *proto_why_text(proto_why why)
     static const char *const texts[] = {
         [PROTO_OLD_GENERATION] = "of another generation",
         [PROTO_NOT_ATTACHED] = "from an edge that is not attached",
-        [PROTO_ALREADY_APPLIED] = "of a round that is already applied",
+        [PROTO_TOO_LATE] = "of a round that is over",
         [PROTO_REPEATED] = "repeated",
         [PROTO_BAD_CHUNK] = "of no such chunk",
         [PROTO_NOT_A_CHILD] = "from a node that is no child in this plan",

@@ -13,6 +13,8 @@
  *     lacks it whenever it is attached anew;
  *   - a worker that came in the middle of a round, and so can never compute it, passes: the sum
  * is complete without it;
+ *   - where a quorum is enough (proto_patience), a sum closes without stragglers, and takes nothing
+ *     any more; no sum does so before every child of the generation has told what it holds;
  *   - a new plan generation drops all partial sums, and a server refuses other generations;
  *   - the newest version that anybody holds wins: whoever attaches says what it has, receives the
  * chunks that are newer than its own, and is asked for those that are newer than its parent's. So a
@@ -47,6 +49,7 @@ typedef enum proto_event_kind {
     PROTO_SUMMED,      /* the additions of `chunk` of `round` are done: generation */
     PROTO_COMPUTED,    /* the gradient of `round` is there, of `weight` samples */
     PROTO_ALLOWED,     /* rounds up to `round` may run */
+    PROTO_LATE,        /* the time that PROTO_ARM asked for is over: generation, `round` */
 } proto_event_kind;
 
 typedef struct proto_event {
@@ -57,6 +60,9 @@ typedef struct proto_event {
     int64_t chunk;
     double weight;
     const int64_t *have; /* the child's version of each chunk; lent for the step */
+    bool whole;          /* PROTO_ATTACH, PROTO_HAS: `have` covers all that is below the child */
+    bool again;          /* PROTO_PUSHED: may have been taken before, on an edge that is gone */
+    int64_t now_ns; /* servers with patience: when it happens, on a clock that never goes back */
 } proto_event;
 
 typedef enum proto_effect_kind {
@@ -65,29 +71,33 @@ typedef enum proto_effect_kind {
     PROTO_DISCONNECT, /* end the edge to the parent */
     PROTO_ACCEPT,     /* tell child `node` that it is attached */
     PROTO_REFUSE,     /* end the edge from child `node` */
-    PROTO_SEND_UP,    /* `chunk` of the gradient or sum of `round` to the parent, of `weight` */
+    PROTO_SEND_UP,    /* `chunk` of the gradient or sum of `round` to the parent, of `weight`;
+                         `again` */
     PROTO_PASS,       /* tell the parent that nothing comes for `chunk` of `round`: generation */
     PROTO_SEND_DOWN,  /* `chunk` of the parameters, at version `round`, to child `node` */
     PROTO_ASK,  /* ask child `node` for `chunk` of the parameters, at version `round` or above */
     PROTO_GIVE, /* `chunk` of the parameters, at version `round`, to the parent */
     PROTO_HAVE, /* tell the parent the version of each chunk: generation */
-    PROTO_TAKE_FIRST, /* put the chunk that just arrived into the accumulator */
-    PROTO_TAKE,       /* add the chunk that just arrived to the accumulator */
+    PROTO_TAKE_FIRST, /* put the chunk that just arrived into the accumulator of `round`; it is
+                         child `node`'s of round `before` */
+    PROTO_TAKE,       /* likewise, add it */
     PROTO_STORE,      /* put the chunk that just arrived, at version `round`, into the parameters,
                          where it was at version `before` */
     PROTO_DROP,       /* forget the chunk that just arrived; `why` tells */
     PROTO_SUM,   /* what `node` children had for `chunk` of `round` is in; answer PROTO_SUMMED when
                     added */
     PROTO_APPLY, /* update `chunk` of the parameters with the accumulator, of `weight` samples */
-    PROTO_COMPUTE,    /* compute the gradient of `round`; answer PROTO_COMPUTED */
-    PROTO_ROUND_DONE, /* every chunk is at version `round` here */
-    PROTO_READY,      /* a worker is attached and can go on: generation */
+    PROTO_COMPUTE,      /* compute the gradient of `round`; answer PROTO_COMPUTED */
+    PROTO_ROUND_DONE,   /* every chunk is at version `round` here */
+    PROTO_ROUND_MISSED, /* likewise, while a worker computes an older one: it is not held here */
+    PROTO_READY,        /* a worker is attached and can go on: generation */
+    PROTO_ARM,          /* answer PROTO_LATE in `after_ns`: generation, round; the newest counts */
 } proto_effect_kind;
 
 typedef enum proto_why {
     PROTO_OLD_GENERATION,
     PROTO_NOT_ATTACHED,
-    PROTO_ALREADY_APPLIED,
+    PROTO_TOO_LATE, /* the only one that a straggler causes */
     PROTO_REPEATED,
     PROTO_BAD_CHUNK,
     PROTO_NOT_A_CHILD,
@@ -101,8 +111,19 @@ typedef struct proto_effect {
     int64_t round;
     int64_t chunk;
     double weight;
-    int64_t before; /* PROTO_STORE */
+    int64_t before;   /* PROTO_STORE, PROTO_TAKE_FIRST, PROTO_TAKE */
+    int64_t after_ns; /* PROTO_ARM */
+    bool again;       /* PROTO_SEND_UP */
 } proto_effect;
+
+/* How long servers wait for stragglers, and what they still take of them. Zeroed: for everyone. */
+typedef struct proto_patience {
+    double quorum;       /* the share of the children that is enough after a time-out, above 0 to 1;
+                            0: wait for all */
+    int64_t timeout_ns;  /* from the first arrival of a round; 0: times_median */
+    double times_median; /* the time-out is so many times what rounds usually take to have enough */
+    int64_t staleness;   /* by how many rounds a gradient may be late and still be taken */
+} proto_patience;
 
 const char *proto_why_text(proto_why why);
 

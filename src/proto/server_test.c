@@ -119,7 +119,7 @@ static void a_repeated_chunk_is_dropped(void **state)
     to_local(o, push(2, 2, 1, 0));
     assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_OLD_GENERATION);
     to_local(o, push(2, 1, 0, 0));
-    assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_ALREADY_APPLIED);
+    assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_REPEATED);
     to_local(o, push(2, 1, 1, CHUNKS));
     assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_BAD_CHUNK);
 }
@@ -130,7 +130,7 @@ static void a_chunk_behind_the_sum_was_applied_long_ago(void **state)
     start_local(o);
     to_local(o, push(1, 1, 2, 0));
     to_local(o, push(2, 1, 1, 0));
-    assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_ALREADY_APPLIED);
+    assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_TOO_LATE);
     to_local(o, push(2, 1, 2, 0));
     assert_int_equal(count_effects(&o->effects, PROTO_SUM), 1);
 }
@@ -214,7 +214,7 @@ static void the_global_server_applies_a_chunk_once_and_sends_it_down(void **stat
     assert_int_equal(nth_effect(&o->effects, PROTO_SEND_DOWN, 0)->round, 1);
     assert_int_equal(count_effects(&o->effects, PROTO_ROUND_DONE), 0);
     to_global(o, push(1, 1, 1, 0));
-    assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_ALREADY_APPLIED);
+    assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_REPEATED);
     to_global(o, push(1, 1, 1, 1));
     to_global(o, summed(1, 1, 1));
     assert_int_equal(nth_effect(&o->effects, PROTO_ROUND_DONE, 0)->round, 1);
@@ -264,7 +264,7 @@ static void a_successor_asks_one_child_for_each_newer_chunk_and_passes_it_on(voi
     assert_int_equal(count_effects(&o->effects, PROTO_STORE), 1);
     assert_int_equal(count_effects(&o->effects, PROTO_SEND_DOWN), 0); /* both have it */
     to_global(o, push(1, 1, 2, 0));
-    assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_ALREADY_APPLIED);
+    assert_int_equal(nth_effect(&o->effects, PROTO_DROP, 0)->why, PROTO_TOO_LATE);
 }
 
 static void another_child_is_asked_when_the_asked_one_is_lost(void **state)

@@ -8,6 +8,8 @@ edgeps_err worker_make(int64_t chunk_count, worker *out)
 {
     worker w = {.parent = PROTO_NO_NODE};
     edgeps_err err = versions_make(chunk_count, &w.have);
+    if (!err)
+        err = versions_make(chunk_count, &w.seen);
     w.passed = mem_alloc((size_t)chunk_count, sizeof *w.passed);
     if (!err && !w.passed)
         err = EDGEPS_NOMEM;
@@ -21,6 +23,7 @@ edgeps_err worker_make(int64_t chunk_count, worker *out)
 void worker_free(worker *w)
 {
     versions_free(&w->have);
+    versions_free(&w->seen);
     mem_free(w->passed);
 }
 
@@ -43,20 +46,24 @@ edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, proto_eff
     w->generation = generation;
     w->parent = parent;
     w->attached = w->said_ready = false;
+    versions_set(&w->seen, w->have.of); /* what was seen beyond may be lost with the old servers */
     return err ? err : connect(w, effects);
 }
 
-/* Pushes every chunk that does not have this round's update yet. */
-static edgeps_err push(worker *w, proto_effects *effects)
+/* Pushes every chunk that may still count: one that may have been taken before (`again`) only for
+ * its own round, a first one also into the rounds that may take it late. */
+static edgeps_err push(worker *w, bool again, proto_effects *effects)
 {
     edgeps_err err = EDGEPS_OK;
+    int64_t lateness = again ? 0 : w->staleness;
     for (int64_t c = 0; !err && c < w->have.count; c++)
-        if (w->have.of[c] < w->round)
+        if (w->have.of[c] < w->round && w->seen.of[c] < w->round + lateness)
             err = proto_effects_add(effects, (proto_effect){.kind = PROTO_SEND_UP,
                                                             .generation = w->generation,
                                                             .round = w->round,
                                                             .chunk = c,
-                                                            .weight = w->weight});
+                                                            .weight = w->weight,
+                                                            .again = again});
     return err;
 }
 
@@ -106,7 +113,7 @@ static edgeps_err attached(worker *w, const proto_event *event, proto_effects *e
     w->attached = true;
     w->missed = false; /* the parent was told what is here */
     memset(w->passed, 0, (size_t)w->have.count * sizeof *w->passed);
-    edgeps_err err = w->state == WORKER_PUSHING ? push(w, effects) : pass(w, effects);
+    edgeps_err err = w->state == WORKER_PUSHING ? push(w, true, effects) : pass(w, effects);
     if (!err)
         err = say_ready(w, effects);
     return err ? err : start_round(w, effects);
@@ -120,7 +127,7 @@ static edgeps_err computed(worker *w, const proto_event *event, proto_effects *e
     w->weight = event->weight;
     if (!w->attached)
         return EDGEPS_OK;
-    edgeps_err err = push(w, effects);
+    edgeps_err err = push(w, false, effects);
     if (!err && w->missed)
         err = proto_effects_add(effects,
                                 (proto_effect){.kind = PROTO_HAVE, .generation = w->generation});
@@ -137,10 +144,23 @@ static edgeps_err drop(proto_why why, proto_effects *effects)
 static edgeps_err round_done(worker *w, proto_effects *effects)
 {
     edgeps_err err = say_ready(w, effects);
-    if (!err && w->state == WORKER_IDLE && w->have.top > 0)
-        err = proto_effects_add(effects,
-                                (proto_effect){.kind = PROTO_ROUND_DONE, .round = w->have.top});
+    if (!err && w->state == WORKER_IDLE && w->have.top > w->told) {
+        w->told = w->have.top;
+        err =
+            proto_effects_add(effects, (proto_effect){.kind = PROTO_ROUND_DONE, .round = w->told});
+    }
     return err ? err : start_round(w, effects);
+}
+
+/* A newer chunk came while the parameters must not change. */
+static edgeps_err miss(worker *w, proto_effects *effects)
+{
+    w->missed = true;
+    edgeps_err err = drop(PROTO_REPEATED, effects);
+    if (err || !versions_agree(&w->seen) || w->seen.top <= w->told)
+        return err;
+    w->told = w->seen.top;
+    return proto_effects_add(effects, (proto_effect){.kind = PROTO_ROUND_MISSED, .round = w->told});
 }
 
 /* The gradient is worth nothing any more once every chunk has its round's update, or a later one:
@@ -160,10 +180,12 @@ static edgeps_err pulled(worker *w, const proto_event *event, proto_effects *eff
         return drop(PROTO_NOT_ATTACHED, effects);
     if (event->chunk < 0 || event->chunk >= w->have.count)
         return drop(PROTO_BAD_CHUNK, effects);
-    bool newer = event->round > w->have.of[event->chunk];
-    w->missed |= newer && w->state == WORKER_COMPUTING;
-    if (!newer || w->state == WORKER_COMPUTING)
+    if (event->round > w->seen.of[event->chunk])
+        versions_raise(&w->seen, event->chunk, event->round);
+    if (event->round <= w->have.of[event->chunk])
         return drop(PROTO_REPEATED, effects);
+    if (w->state == WORKER_COMPUTING)
+        return miss(w, effects);
     edgeps_err err = proto_effects_add(effects, (proto_effect){.kind = PROTO_STORE,
                                                                .round = event->round,
                                                                .chunk = event->chunk,

@@ -22,7 +22,10 @@ typedef struct worker {
     int64_t round;
     int64_t allowed;
     double weight;
+    int64_t staleness; /* proto_patience; set by the owner */
+    int64_t told;      /* the last round that was told as done or missed */
     versions have;
+    versions seen;   /* the newest that came in this generation, taken or not */
     int64_t *passed; /* per chunk: the last round that was passed on the present edge */
 } worker;
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static edgeps_err make_node(int64_t chunks, cluster_node *n)
+static edgeps_err make_node(const sim_options *options, int64_t chunks, cluster_node *n)
 {
     size_t count = (size_t)chunks;
     edgeps_err err = worker_make(chunks, &n->worker);
@@ -19,9 +19,15 @@ static edgeps_err make_node(int64_t chunks, cluster_node *n)
     n->global_sum = mem_alloc(count, sizeof(uint64_t));
     n->passed_round = mem_alloc(count, sizeof *n->passed_round);
     n->passed_generation = mem_alloc(count, sizeof *n->passed_generation);
+    n->taken[0] = mem_alloc(count * CLUSTER_MEMORY, sizeof **n->taken);
+    n->taken[1] = mem_alloc(count * CLUSTER_MEMORY, sizeof **n->taken);
+    n->counted = mem_alloc(count * CLUSTER_MEMORY, sizeof *n->counted);
     n->alive = true;
-    bool all = n->passed_round && n->passed_generation && n->worker_parameters &&
-               n->local_parameters && n->local_sum && n->global_parameters && n->global_sum;
+    n->worker.staleness = options->patience.staleness;
+    n->local.family.patience = n->global.family.patience = options->patience;
+    bool all = n->taken[0] && n->taken[1] && n->counted && n->passed_round &&
+               n->passed_generation && n->worker_parameters && n->local_parameters &&
+               n->local_sum && n->global_parameters && n->global_sum;
     return err ? err : all ? EDGEPS_OK : EDGEPS_NOMEM;
 }
 
@@ -37,6 +43,9 @@ static void free_node(cluster_node *n)
     mem_free(n->global_sum);
     mem_free(n->passed_round);
     mem_free(n->passed_generation);
+    mem_free(n->taken[0]);
+    mem_free(n->taken[1]);
+    mem_free(n->counted);
 }
 
 static edgeps_err make_history(cluster *c)
@@ -81,7 +90,7 @@ edgeps_err cluster_make(const problem *p, const sim_options *options, edgeps_dia
     if (!err && (!c.nodes || !c.wanted))
         err = EDGEPS_NOMEM;
     for (size_t i = 0; !err && i < p->count; i++)
-        err = make_node(c.chunk_count, &c.nodes[i]);
+        err = make_node(options, c.chunk_count, &c.nodes[i]);
     if (err) {
         cluster_free(&c);
         return diag_fail(diag, err, "no memory for a virtual cluster of %zu nodes", p->count);
@@ -122,13 +131,23 @@ void cluster_free(cluster *c)
 edgeps_err cluster_restart(cluster *c, size_t node)
 {
     cluster_node fresh = {.incarnation = c->nodes[node].incarnation + 1};
-    edgeps_err err = make_node(c->chunk_count, &fresh);
+    edgeps_err err = make_node(c->options, c->chunk_count, &fresh);
     if (err) {
         free_node(&fresh);
         return err;
     }
-    free_node(&c->nodes[node]);
-    c->nodes[node] = fresh;
+    /* The books outlive a process. */
+    cluster_node *before = &c->nodes[node];
+    for (int k = 0; k < 2; k++) {
+        cluster_taken *kept = before->taken[k];
+        before->taken[k] = fresh.taken[k];
+        fresh.taken[k] = kept;
+    }
+    cluster_taken *counted = before->counted;
+    before->counted = fresh.counted;
+    fresh.counted = counted;
+    free_node(before);
+    *before = fresh;
     c->wanted[node]++;
     c->wanted[c->p->count + node]++;
     return EDGEPS_OK;

@@ -36,6 +36,19 @@ typedef struct agenda_item {
     coordinator_event report;
 } agenda_item;
 
+/* That a server took what a child pushed: into the sum of round `into`, in a generation; `from` is
+ * the round that the child pushed it for. */
+typedef struct cluster_taken {
+    uint64_t generation;
+    int64_t into;
+    int64_t from;
+} cluster_taken;
+
+/* Of each chunk the books remember as many rounds as a late gradient may lie apart, in each of a
+ * few generations: not all nodes change to a new one at the same time. */
+#define CLUSTER_ROUNDS (SIM_MOST_STALENESS + 1)
+#define CLUSTER_MEMORY (4 * CLUSTER_ROUNDS)
+
 /* Virtual buffers have one number per chunk. */
 typedef struct cluster_node {
     bool alive;
@@ -51,7 +64,11 @@ typedef struct cluster_node {
     uint64_t *global_sum;
     int64_t *passed_round; /* per chunk: what the worker passed last, and in which generation */
     uint64_t *passed_generation;
-    double local_busy_s; /* until when the server's additions take */
+    cluster_taken *taken[2]; /* of the worker's by its local server, of the local server's by the
+                                global one; chunk x CLUSTER_MEMORY, by generation and the round it
+                                went into */
+    cluster_taken *counted;  /* of the worker's in updates; likewise, by the gradient's round */
+    double local_busy_s;     /* until when the server's additions take */
     double global_busy_s;
 } cluster_node;
 
@@ -116,6 +133,17 @@ edgeps_err roles_arrive(cluster *c, const wires_arrival *arrival);
 /* The number that stands for a worker's gradient of a chunk, and for initial parameters. */
 uint64_t roles_gradient(const cluster *c, size_t node, int64_t round, int64_t chunk);
 uint64_t roles_initial(const cluster *c, int64_t chunk);
+
+/* Keeps book of a chunk that a server takes, and checks an update against the books. (books.c) */
+void books_take(cluster *c, cluster_role server, const proto_effect *effect, uint64_t generation);
+edgeps_err books_check(cluster *c, size_t node, const proto_effect *effect);
+
+/* Ends the run: an invariant does not hold. */
+edgeps_err books_broken(const cluster *c, const char *what, size_t node, int64_t round,
+                        int64_t chunk);
+
+/* Samples that stand behind a worker's gradient. */
+static inline double cluster_samples(size_t node) { return (double)(node + 1); }
 
 /* Lets the coordinator take an event and carries out what it answers. (control.c) */
 edgeps_err control_step(cluster *c, const coordinator_event *event);

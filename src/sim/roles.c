@@ -21,8 +21,6 @@ uint64_t roles_initial(const cluster *c, int64_t chunk)
     return mix(c->options->seed, ~(uint64_t)chunk);
 }
 
-static double samples_of(size_t node) { return (double)(node + 1); }
-
 static uint32_t edge_of(const cluster *c, size_t node, cluster_role child_role)
 {
     return (uint32_t)(child_role == CLUSTER_WORKER ? node : c->p->count + node);
@@ -33,70 +31,9 @@ static cluster_role child_of(cluster_role parent)
     return parent == CLUSTER_LOCAL ? CLUSTER_WORKER : CLUSTER_LOCAL;
 }
 
-static edgeps_err broken(const cluster *c, const char *what, size_t node, int64_t round,
-                         int64_t chunk)
-{
-    return diag_fail(c->diag, EDGEPS_INTERNAL,
-                     "%s: node %s, round %" PRId64 ", chunk %" PRId64 ", at %.6f s, seed %" PRIu64,
-                     what, c->p->nodes[node].name, round, chunk, c->now_s, c->options->seed);
-}
-
-static const plan *plan_of_generation(const cluster *c, uint64_t generation)
-{
-    for (size_t k = c->announcement_count; k-- > 0;)
-        if (c->announcements[k].generation == generation)
-            return &c->announcements[k];
-    return NULL;
-}
-
-/* An applied sum holds each worker of the plan that did not pass exactly once. */
-static edgeps_err check_sum(const cluster *c, size_t node, const proto_effect *effect)
-{
-    const cluster_node *n = &c->nodes[node];
-    const plan *pl = plan_of_generation(c, n->global.family.generation);
-    uint64_t sum = 0;
-    double weight = 0;
-    for (size_t i = 0; pl && i < pl->count; i++) {
-        const cluster_node *w = &c->nodes[i];
-        bool passed = w->passed_round[effect->chunk] == effect->round &&
-                      w->passed_generation[effect->chunk] == pl->generation;
-        if (pl->parent[i] == PLAN_NONE || passed)
-            continue;
-        sum += roles_gradient(c, i, effect->round, effect->chunk);
-        weight += samples_of(i);
-    }
-    if (!pl || sum != n->global_sum[effect->chunk] || weight != effect->weight)
-        return broken(c, "a gradient was lost or counted twice", node, effect->round,
-                      effect->chunk);
-    return EDGEPS_OK;
-}
-
-/* At most the round that runs is repeated: nobody of the tree has what is applied again. */
-static edgeps_err check_repetition(cluster *c, size_t node, const proto_effect *effect)
-{
-    bool *applied = &c->applied[effect->round * c->chunk_count + effect->chunk];
-    uint64_t generation = c->nodes[node].global.family.generation;
-    for (size_t i = 0; *applied && i < c->p->count; i++) {
-        const cluster_node *n = &c->nodes[i];
-        bool holds =
-            (n->worker.parent != PROTO_NO_NODE && n->worker.generation == generation &&
-             n->worker.have.of[effect->chunk] >= effect->round) ||
-            (n->local.parent != PROTO_NO_NODE && n->local.family.generation == generation &&
-             n->local.have.of[effect->chunk] >= effect->round);
-        if (n->alive && holds)
-            return broken(c, "a round that a node holds is repeated", i, effect->round,
-                          effect->chunk);
-    }
-    c->repeated[effect->round] |= *applied;
-    *applied = true;
-    return EDGEPS_OK;
-}
-
 static edgeps_err apply(cluster *c, size_t node, const proto_effect *effect)
 {
-    edgeps_err err = check_sum(c, node, effect);
-    if (!err)
-        err = check_repetition(c, node, effect);
+    edgeps_err err = books_check(c, node, effect);
     if (err)
         return err;
     cluster_node *n = &c->nodes[node];
@@ -111,13 +48,14 @@ static edgeps_err compute(cluster *c, size_t node, const proto_effect *effect)
 {
     for (int64_t k = 0; k < c->chunk_count; k++)
         if (c->nodes[node].worker_parameters[k] != c->history[effect->round - 1][k])
-            return broken(c, "a worker computes on wrong parameters", node, effect->round, k);
+            return books_broken(c, "a worker computes on wrong parameters", node, effect->round, k);
     agenda_item item = {
         .kind = AGENDA_ROLE,
         .role = CLUSTER_WORKER,
         .node = (int32_t)node,
-        .event = {.kind = PROTO_COMPUTED, .round = effect->round, .weight = samples_of(node)}};
-    return cluster_at(c, c->now_s + c->p->nodes[node].compute_s, item);
+        .event = {.kind = PROTO_COMPUTED, .round = effect->round, .weight = cluster_samples(node)}};
+    double u = rng_uniform(&c->random), slowdown = 1 + c->options->most_slowdown * u * u * u * u;
+    return cluster_at(c, c->now_s + slowdown * c->p->nodes[node].compute_s, item);
 }
 
 static edgeps_err sum(cluster *c, size_t node, cluster_role role, const proto_effect *effect)
@@ -162,7 +100,8 @@ static edgeps_err send_chunk(cluster *c, size_t node, cluster_role role, const p
                                  .generation = effect->generation,
                                  .round = effect->round,
                                  .chunk = effect->chunk,
-                                 .weight = effect->weight},
+                                 .weight = effect->weight,
+                                 .again = effect->again},
                        .bytes = (double)job_chunk_wire_bytes(&c->p->job, effect->chunk),
                        .payload = payload_of(c, node, role, effect)};
     if (kind != PROTO_PULLED)
@@ -184,6 +123,7 @@ static edgeps_err send_versions(cluster *c, uint32_t edge, wires_message message
     c->letters = letter;
     memcpy(letter->of, have->of, bytes);
     message.event.have = letter->of;
+    message.event.whole = edge < c->p->count || c->nodes[child].local.family.whole;
     return wires_send(c->wires, edge, WIRES_UP, message);
 }
 
@@ -229,9 +169,27 @@ static edgeps_err refuse(cluster *c, cluster_role role, const proto_effect *effe
     return cluster_at(c, c->now_s + retry_s, item);
 }
 
+/* Only an epoch's last round is told. */
+static edgeps_err report_done(cluster *c, size_t node, int64_t round)
+{
+    if (round % c->coordinator.options.rounds_per_epoch != 0)
+        return EDGEPS_OK;
+    return control_report(
+        c, 0, (coordinator_event){.kind = COORDINATOR_DONE, .node = (int32_t)node, .round = round});
+}
+
+static edgeps_err arm(cluster *c, size_t node, cluster_role role, const proto_effect *effect)
+{
+    agenda_item item = {
+        .kind = AGENDA_ROLE,
+        .role = role,
+        .node = (int32_t)node,
+        .event = {.kind = PROTO_LATE, .generation = effect->generation, .round = effect->round}};
+    return cluster_at(c, c->now_s + (double)effect->after_ns / 1e9, item);
+}
+
 static edgeps_err round_done(cluster *c, size_t node, cluster_role role, const proto_effect *effect)
 {
-    int64_t rounds = c->coordinator.options.rounds_per_epoch;
     if (role == CLUSTER_GLOBAL)
         return control_report(
             c, 0,
@@ -239,12 +197,7 @@ static edgeps_err round_done(cluster *c, size_t node, cluster_role role, const p
                                 .generation = c->nodes[node].global.family.generation,
                                 .round = effect->round});
     c->round_end_s[effect->round] = c->now_s;
-    if (effect->round % rounds != 0)
-        return EDGEPS_OK;
-    return control_report(c, 0,
-                          (coordinator_event){.kind = COORDINATOR_DONE,
-                                              .node = (int32_t)node,
-                                              .round = effect->round});
+    return report_done(c, node, effect->round);
 }
 
 /* A word without chunk from a server to its child. */
@@ -307,10 +260,11 @@ static edgeps_err carry_out(cluster *c, size_t node, cluster_role role, const pr
     case PROTO_GIVE:
         return send_chunk(c, node, role, effect);
     case PROTO_TAKE_FIRST:
-        sums[effect->chunk] = payload;
-        return EDGEPS_OK;
     case PROTO_TAKE:
-        sums[effect->chunk] += payload;
+        sums[effect->chunk] = payload + (effect->kind == PROTO_TAKE ? sums[effect->chunk] : 0);
+        books_take(c, role, effect,
+                   role == CLUSTER_LOCAL ? n->local.family.generation
+                                         : n->global.family.generation);
         return EDGEPS_OK;
     case PROTO_STORE:
         store(n, role, effect, payload);
@@ -330,6 +284,11 @@ static edgeps_err carry_out(cluster *c, size_t node, cluster_role role, const pr
         return compute(c, node, effect);
     case PROTO_ROUND_DONE:
         return round_done(c, node, role, effect);
+    case PROTO_ROUND_MISSED:
+        c->result.missed_rounds++;
+        return report_done(c, node, effect->round);
+    case PROTO_ARM:
+        return arm(c, node, role, effect);
     case PROTO_READY:
         return control_report(c, 0,
                               (coordinator_event){.kind = COORDINATOR_READY,
@@ -352,15 +311,17 @@ edgeps_err roles_step(cluster *c, size_t node, cluster_role role, const proto_ev
                       uint64_t payload)
 {
     cluster_node *n = &c->nodes[node];
+    proto_event stamped = *event;
+    stamped.now_ns = (int64_t)(c->now_s * 1e9);
     if (!n->alive)
         return EDGEPS_OK;
     edgeps_err err;
     if (role == CLUSTER_WORKER)
-        err = worker_step(&n->worker, event, &c->effects);
+        err = worker_step(&n->worker, &stamped, &c->effects);
     else if (role == CLUSTER_LOCAL)
-        err = local_step(&n->local, event, &c->effects);
+        err = local_step(&n->local, &stamped, &c->effects);
     else
-        err = global_step(&n->global, event, &c->effects);
+        err = global_step(&n->global, &stamped, &c->effects);
     return err ? err : carry_out_all(c, node, role, payload);
 }
 

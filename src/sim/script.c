@@ -61,6 +61,22 @@ static bool every_worker_is_killed(const script *s, const problem *p)
     return true;
 }
 
+/* Half of the jobs wait for everyone. */
+static proto_patience draw_patience(const script *s)
+{
+    rng r = rng_make(s->seed, 6);
+    proto_patience p = {.quorum = 0};
+    if (rng_below(&r, 2))
+        return p;
+    p.quorum = 1 - rng_uniform(&r);
+    p.staleness = (int64_t)rng_below(&r, SIM_MOST_STALENESS + 1);
+    if (rng_below(&r, 2))
+        p.times_median = 0.1 + 2 * rng_uniform(&r);
+    else
+        p.timeout_ns = (int64_t)(1e6 * pow(1000, rng_uniform(&r)));
+    return p;
+}
+
 static edgeps_err run_on(const script *s, const problem *p, edgeps_diag *diag)
 {
     whim w = {.p = p, .random = rng_make(s->seed, 3), .keep = s->seed % 2};
@@ -70,6 +86,8 @@ static edgeps_err run_on(const script *s, const problem *p, edgeps_diag *diag)
                            .context = &w,
                            .most_control_delay_s = 0.05,
                            .detect_s = 0.1,
+                           .patience = draw_patience(s),
+                           .most_slowdown = s->seed % 4 ? 9 : 0,
                            .faults = s->faults,
                            .fault_count = s->fault_count,
                            .planted = s->planted};

@@ -3,9 +3,10 @@
  * gradients are virtual. Every run replays from its seed.
  *
  * A gradient is one number per chunk, drawn from (seed, worker, round, chunk); sums wrap around
- * modulo 2^64. The simulator knows what each applied sum must be, so a gradient that is lost or
- * counted twice ends the run with EDGEPS_INTERNAL and the place; so does a worker that computes on
- * parameters that are not the round's, and a chunk that is applied again although a node of the
+ * modulo 2^64. The simulator keeps book of what each sum takes and knows what each applied one must
+ * be, so a gradient that is lost, counted twice or taken into two rounds ends the run with
+ * EDGEPS_INTERNAL and the place; so does a sum that closed below its quorum, a worker that computes
+ * on parameters that are not the round's, and a chunk that is applied again although a node of the
  * tree still holds it.
  */
 #ifndef EDGEPS_SIM_SIM_H
@@ -14,6 +15,7 @@
 #include "base/err.h"
 #include "plan/plan.h"
 #include "problem/problem.h"
+#include "proto/proto.h"
 
 typedef enum sim_fault_kind {
     SIM_KILL,    /* the node's process dies; its edges break */
@@ -33,6 +35,8 @@ typedef struct sim_fault {
  * generation to keep the present one; EDGEPS_INFEASIBLE when there is none. */
 typedef edgeps_err sim_planner(void *context, const bool *absent, const plan *in_force, plan *out);
 
+#define SIM_MOST_STALENESS 3
+
 typedef struct sim_options {
     int64_t epochs;
     uint64_t seed;
@@ -41,6 +45,9 @@ typedef struct sim_options {
     double most_control_delay_s; /* plans reach each node after a random delay up to this */
     double detect_s;             /* from a death to the coordinator's knowledge */
     double reconnect_s;          /* from a broken edge to the next attempt; 0: 10 ms */
+    proto_patience patience;     /* staleness up to SIM_MOST_STALENESS */
+    double most_slowdown;        /* each gradient takes up to so many times longer, at random and
+                                    mostly little; 0: none */
     const sim_fault *faults;
     size_t fault_count;
     double most_s; /* virtual time after which the run counts as hung; 0: 1e6 */
@@ -56,6 +63,9 @@ typedef struct sim_result {
     double total_s; /* virtual, from the first epoch's beginning */
     uint64_t generations;
     uint64_t dropped_chunks;
+    uint64_t early_chunks;    /* applied without some worker that had not passed */
+    uint64_t stale_chunks;    /* gradients in a later round than their own */
+    uint64_t missed_rounds;   /* over while a worker computed an older one; summed over workers */
     uint64_t lost_globals;    /* losses of the global server that a generation answered */
     uint64_t passes;          /* chunks that a worker who came in the middle of a round passed */
     uint64_t repeated_rounds; /* of which a chunk was applied a second time */

@@ -96,6 +96,8 @@ typedef struct trial {
     size_t cuts;
     bool keep;
     bool back; /* each killed node comes back */
+    proto_patience patience;
+    double slowdown;
 } trial;
 
 static void run_trial(uint64_t seed, const trial *t, sim_result *result)
@@ -121,6 +123,8 @@ static void run_trial(uint64_t seed, const trial *t, sim_result *result)
                      .context = &w,
                      .most_control_delay_s = 0.05,
                      .detect_s = 0.1,
+                     .patience = t->patience,
+                     .most_slowdown = t->slowdown,
                      .faults = faults,
                      .fault_count = count};
     edgeps_diag diag = {.text = ""};
@@ -209,6 +213,38 @@ static void servers_that_move_after_each_epoch_lose_nothing(void **state)
     }
 }
 
+/* The same slow workers, waited for and not. */
+static void rounds_go_on_without_stragglers_and_late_gradients_count_once(void **state)
+{
+    (void)state;
+    uint64_t early = 0, missed = 0, stale = 0;
+    double waiting_s = 0, quorum_s = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        sim_result r;
+        trial t = {.keep = true, .slowdown = 20};
+        run_trial(seed, &t, &r);
+        assert_int_equal(r.early_chunks + r.missed_rounds + r.stale_chunks, 0);
+        waiting_s += r.total_s;
+        sim_result_free(&r);
+        t.patience =
+            (proto_patience){.quorum = 0.6, .times_median = 0.25, .staleness = (int64_t)(seed % 3)};
+        run_trial(seed, &t, &r);
+        early += r.early_chunks;
+        missed += r.missed_rounds;
+        assert_true(seed % 3 || r.stale_chunks == 0);
+        stale += r.stale_chunks;
+        quorum_s += r.total_s;
+        sim_result_free(&r);
+    }
+    print_message("%.0f s waiting for all, %.0f s with a quorum; %d sums closed early, %d rounds "
+                  "missed, %d late gradients taken\n",
+                  waiting_s, quorum_s, (int)early, (int)missed, (int)stale);
+    assert_true(early > 1000);
+    assert_true(missed > 50);
+    assert_true(stale > 50);
+    assert_true(quorum_s < 0.8 * waiting_s);
+}
+
 static void a_run_replays_from_its_seed(void **state)
 {
     (void)state;
@@ -260,6 +296,7 @@ int main(void)
         cmocka_unit_test(nodes_that_come_back_join_at_the_next_round),
         cmocka_unit_test(cut_edges_are_resumed_and_repeated_chunks_are_dropped),
         cmocka_unit_test(servers_that_move_after_each_epoch_lose_nothing),
+        cmocka_unit_test(rounds_go_on_without_stragglers_and_late_gradients_count_once),
         cmocka_unit_test(a_run_replays_from_its_seed),
         cmocka_unit_test(survives_each_allocation_failing),
     };
