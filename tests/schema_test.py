@@ -109,6 +109,15 @@ for policy in trace["policies"]:
     assert abs(policy["total_s"] - parts) < 1e-9 * parts
     assert abs(policy["regret_s"] - policy["total_s"] + offline["total_s"]) < 1e-9 * parts
     assert policy["regret_s"] >= -1e-9 * parts
+simulations = schema("simulation")
+for policy in ("adjust", "static", "replan", "greedy-repair"):
+    text = subprocess.run([edgeps, "sim", f"{source}/examples/six-site.json", "--json", "--epochs", "3",
+                           "--adjust", policy], check=True, capture_output=True).stdout
+    simulation = json.loads(text)
+    simulations.validate(simulation)
+    refuses(simulations, simulation, lambda s: s["epochs"][0].pop("wait_s"))
+    parts = sum(e[key] for e in simulation["epochs"] for key in ("train_s", "move_s", "wait_s", "lost_s"))
+    assert abs(simulation["total_s"] - parts) < 1e-9 * parts
 checks = schema("check")
 for path in examples:
     text = subprocess.run([edgeps, "topo", "check", path, "--json", "--model", "lenet5"], check=True,

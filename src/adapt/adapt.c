@@ -70,12 +70,12 @@ static edgeps_err judge_current(work *w)
     return err;
 }
 
-/* Ends the quick algorithm with its first candidate for the global server, or after so many looks.
- */
+/* Ends the quick algorithm with its first candidate for the global server, or when the looks are
+ * used up. */
 static bool look(void *context, const place_progress *now)
 {
-    int *looks = context;
-    return now->done_fraction == 0 && ++*looks < MOST_LOOKS;
+    double *looks_left = context;
+    return now->done_fraction == 0 && --*looks_left > 0;
 }
 
 /* Makes a plan from scratch and hands it to the search, if there is one. */
@@ -96,8 +96,8 @@ static edgeps_err from_scratch(work *w, const char *algorithm, edgeps_diag *diag
  * about it. */
 static edgeps_err try_quick_plan(work *w, edgeps_diag *diag)
 {
-    int looks = 0;
-    place_options options = {.seed = w->options->seed, .progress = look, .context = &looks};
+    double looks_left = MOST_LOOKS * (w->options->effort > 0 ? w->options->effort : 1);
+    place_options options = {.seed = w->options->seed, .progress = look, .context = &looks_left};
     place_result placed = {.plan.global = PLAN_NONE};
     size_t a = 0;
     while (strcmp(place_algorithms[a].name, QUICK_ALGORITHM) != 0)

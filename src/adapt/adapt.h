@@ -51,6 +51,7 @@ typedef struct adapt_options {
     double pause_s;        /* the job stands still so long for a change of plan, moves aside */
     const int64_t *forecast_bytes; /* per node: free storage expected soon; NULL: as it is now */
     double margin;                 /* a server that opens or grows leaves this part of it free */
+    double effort; /* of the search for improvements, as a part of the usual one; 0: 1 */
 } adapt_options;
 
 /* adapt_result_free releases it. */

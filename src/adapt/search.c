@@ -287,7 +287,8 @@ static double change_us(const search *s)
 static void set_out(search *s)
 {
     double work_us = WORK_US_PER_NODE * (double)s->p->count;
-    s->work_left_us = fmin(fmax(work_us, LEAST_WORK_US), MOST_WORK_US);
+    double effort = s->options->effort > 0 ? s->options->effort : 1;
+    s->work_left_us = effort * fmin(fmax(work_us, LEAST_WORK_US), MOST_WORK_US);
 }
 
 /* ---- repair ---- */

@@ -16,7 +16,7 @@ static const struct {
     {"lab", cli_lab, "make the network of a file on this machine"},
     {"bench", cli_bench, "measure the planner"},
     {"cert", cli_cert, "make the certificates of a job's members"},
-    {"sim", cli_sim, "search for faults that break the training protocol, in virtual time"},
+    {"sim", cli_sim, "train in virtual time, or search there for faults that break the protocol"},
     {"agent", cli_agent, "host the roles of one node (started by run)"},
 };
 

@@ -2,18 +2,44 @@
 
 #include "base/file.h"
 #include "cli/cli.h"
-#include "cli/options.h"
+#include "cli/setting.h"
+#include "cli/simulate.h"
+#include "cost/cost.h"
+#include "formats/quantity.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { FAULT_SEARCH, SEED, NODES, FAULTS, REPLAY, HELP, OPTIONS };
+enum {
+    EPOCHS = SETTING_OPTIONS,
+    ADJUST,
+    HYSTERESIS,
+    EFFORT,
+    SILENT,
+    JSON,
+    CSV,
+    FAULT_SEARCH,
+    NODES,
+    FAULTS,
+    REPLAY,
+    HELP,
+    OPTIONS
+};
 
 static const options_row rows[OPTIONS] = {
+    SETTING_ROWS,
+    [EPOCHS] = {"epochs", "E", "10", "passes over the data", false},
+    [ADJUST] = {"adjust", "POLICY", "adjust", "adjust, static, replan or greedy-repair", false},
+    [HYSTERESIS] = {"hysteresis", "X", "0.1", "gain of a move beyond its cost", false},
+    [EFFORT] = {"effort", "X", "0",
+                "of an adjustment, as a part of the usual one; 0: less for more than 50 nodes",
+                false},
+    [SILENT] = {"silent", "TIME", "3 s", "a node that is not heard for so long is gone", false},
+    [JSON] = {"json", NULL, NULL, "the training as JSON instead of a table", false},
+    [CSV] = {"csv", NULL, NULL, "the training as CSV instead of a table", false},
     [FAULT_SEARCH] = {"fault-search", "RUNS", NULL, "draw and run so many scripts", false},
-    [SEED] = {"seed", "N", "1", "of the first run; each next one has the next", false},
     [NODES] = {"nodes", "N", "8", "most nodes of a network", false},
     [FAULTS] = {"faults", "K", "3", "most faults of a run", false},
     [REPLAY] = {"replay", "SCRIPT", NULL, "run the script in this file", false},
@@ -32,7 +58,7 @@ static edgeps_err read_search(const char *const *value, edgeps_diag *diag, searc
     int64_t runs, seed, nodes, faults;
     edgeps_err err = options_whole("fault-search", value[FAULT_SEARCH], 1, 1000000000, diag, &runs);
     if (!err)
-        err = options_whole("seed", value[SEED], 0, INT64_MAX / 2, diag, &seed);
+        err = options_whole("seed", value[SETTING_SEED], 0, INT64_MAX / 2, diag, &seed);
     if (!err)
         err = options_whole("nodes", value[NODES], 2, SCRIPT_MOST_NODES, diag, &nodes);
     if (!err)
@@ -93,12 +119,54 @@ static edgeps_err replay(const char *path, edgeps_diag *diag)
     return err;
 }
 
-static edgeps_err run(const char *const *value, edgeps_diag *diag)
+static edgeps_err read_training(const char *const *value, edgeps_diag *diag, simulate_request *r)
 {
-    if (!value[FAULT_SEARCH] == !value[REPLAY])
-        return diag_fail(diag, EDGEPS_USAGE,
-                         "say what to simulate: --fault-search RUNS or --replay SCRIPT");
-    edgeps_err err = value[REPLAY] ? replay(value[REPLAY], diag) : search(value, diag);
+    static const char *const policies[] = {"adjust", "static", "replan", "greedy-repair", NULL};
+    static const adapt_mode modes[] = {ADAPT_ADJUST, ADAPT_OFF, ADAPT_REPLAN, ADAPT_REPAIR};
+    int policy;
+    training_options *o = &r->options;
+    edgeps_err err = setting_read(value, diag, &r->setting);
+    if (!err)
+        err = options_whole("epochs", value[EPOCHS], 1, 1000000, diag, &o->epochs);
+    if (!err)
+        err = options_choice("adjust", value[ADJUST], policies, diag, &policy);
+    if (!err)
+        err = options_real("hysteresis", value[HYSTERESIS], 0, 1e6, diag, &o->hysteresis);
+    if (!err)
+        err = options_real("effort", value[EFFORT], 0, 1e3, diag, &o->effort);
+    if (!err && quantity_parse(QUANTITY_TIME, value[SILENT], diag, &o->silent_s))
+        err = diag_wrap(diag, EDGEPS_USAGE, "--silent");
+    if (!err && value[JSON] && value[CSV])
+        err = diag_fail(diag, EDGEPS_USAGE, "--csv: does not go with --json");
+    if (!err && value[SETTING_DEADLINE])
+        err = diag_fail(diag, EDGEPS_USAGE, "--deadline: would not give the same run each time");
+    if (err)
+        return err;
+    r->policy = policies[policy];
+    r->network = "fluid";
+    r->output = value[JSON] ? SIMULATE_JSON : value[CSV] ? SIMULATE_CSV : SIMULATE_TABLE;
+    o->policy = modes[policy];
+    o->algorithm = value[SETTING_ALGO];
+    o->seed = r->setting.place.seed;
+    o->max_locals = r->setting.max_locals;
+    o->network = cost_round_s;
+    return EDGEPS_OK;
+}
+
+static edgeps_err run(const char *const *value, const char *path, edgeps_diag *diag)
+{
+    simulate_request r = {.path = path};
+    edgeps_err err;
+    if (!path + !value[FAULT_SEARCH] + !value[REPLAY] != 2)
+        return diag_fail(
+            diag, EDGEPS_USAGE,
+            "say what to simulate: a network file, or --fault-search RUNS, or --replay SCRIPT");
+    if (value[REPLAY])
+        err = replay(value[REPLAY], diag);
+    else if (value[FAULT_SEARCH])
+        err = search(value, diag);
+    else if (!(err = read_training(value, diag, &r)))
+        err = simulate_run(&r, diag);
     return err ? err : file_end_output(diag);
 }
 
@@ -108,16 +176,15 @@ int cli_sim(int argc, char **argv)
     edgeps_diag diag = {.text = ""};
     edgeps_err err = options_read(table, argc, argv, value, &operand, &diag);
     if (!err && value[HELP]) {
-        options_help(
-            "sim [OPTIONS]",
-            "runs the training protocol in virtual time, in search of faults that break it", table);
+        options_help("sim NETWORK [OPTIONS] | --fault-search RUNS | --replay SCRIPT",
+                     "runs trainings in virtual time: one with its times, or many in search of "
+                     "faults that break the protocol",
+                     table);
         return 0;
     }
     options_fill(table, value);
-    if (!err && operand)
-        err = diag_fail(&diag, EDGEPS_USAGE, "'%s' is no option; see --help", operand);
     if (!err)
-        err = run(value, &diag);
+        err = run(value, operand, &diag);
     if (err)
         fprintf(stderr, "edgeps sim: %s\n", diag.text);
     return err_exit_status(err);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void a_search_without_a_find_says_how_many_runs_there_were(void **state)
@@ -43,10 +44,39 @@ static void a_script_is_replayed_and_a_bad_one_refused(void **state)
     folder_remove(dir);
 }
 
+static void a_training_prints_its_epochs_the_same_each_time(void **state)
+{
+    (void)state;
+    static const char twenty[] = EDGEPS_SOURCE_DIR "/examples/twenty-site.json";
+    const char *const words[] = {"sim", twenty, "--epochs", "4", "--csv", "--algo", "greedy", NULL};
+    command a, b;
+    command_run(&a, words);
+    assert_int_equal(a.status, 0);
+    int lines = 0;
+    double ended_s = 0;
+    for (const char *at = strchr(a.text, '\n'); at && at[1]; at = strchr(at + 1, '\n'), lines++) {
+        char *end;
+        assert_int_equal(strtol(at + 1, &end, 10), lines + 1);
+        double begin_s = strtod(end + 1, &end), train_s = strtod(end + 1, &end);
+        assert_true(begin_s >= ended_s && train_s > 0);
+        ended_s = begin_s + train_s;
+    }
+    assert_int_equal(lines, 4);
+    command_run(&b, words);
+    assert_string_equal(a.text, b.text);
+}
+
 static void bad_usage_is_one_line(void **state)
 {
     (void)state;
     command_refuses((const char *const[]){"sim", NULL}, 2, "say what to simulate");
+    command_refuses((const char *const[]){"sim", "a", "--replay", "b", NULL}, 2,
+                    "say what to simulate");
+    command_refuses((const char *const[]){"sim", "a", "--adjust", "never", NULL}, 2, "--adjust");
+    command_refuses((const char *const[]){"sim", "a", "--csv", "--json", NULL}, 2, "--csv");
+    command_refuses((const char *const[]){"sim", "a", "--deadline", "1 s", NULL}, 2, "--deadline");
+    command_refuses((const char *const[]){"sim", "/nowhere/net.json", NULL}, 2,
+                    "/nowhere/net.json");
     command_refuses((const char *const[]){"sim", "--fault-search", "0", NULL}, 2, "--fault-search");
     command_refuses((const char *const[]){"sim", "--fault-search", "5", "--nodes", "65", NULL}, 2,
                     "--nodes");
@@ -59,6 +89,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_search_without_a_find_says_how_many_runs_there_were),
         cmocka_unit_test(a_script_is_replayed_and_a_bad_one_refused),
+        cmocka_unit_test(a_training_prints_its_epochs_the_same_each_time),
         cmocka_unit_test(bad_usage_is_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
