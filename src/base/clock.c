@@ -9,6 +9,13 @@ int64_t clock_now_ns(void)
     return (int64_t)t.tv_sec * CLOCK_NS_PER_S + t.tv_nsec;
 }
 
+double clock_wall_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / CLOCK_NS_PER_S;
+}
+
 void clock_wall_text(char *text, size_t size)
 {
     time_t now = time(NULL);

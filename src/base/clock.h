@@ -9,6 +9,9 @@
 
 int64_t clock_now_ns(void);
 
+/* Seconds since 1970 by the wall clock: for what another process shall reckon with. */
+double clock_wall_s(void);
+
 /* The UTC wall clock as "2026-01-31T12:00:00Z" into `text`. */
 void clock_wall_text(char *text, size_t size);
 

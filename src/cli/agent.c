@@ -56,6 +56,8 @@ int cli_agent(int argc, char **argv)
     o.certs = value[CERTS];
     /* Ctrl-C goes to the whole process group; when to end is the coordinator's decision. */
     signal(SIGINT, SIG_IGN);
+    /* Nor does it end where the coordinator that read its lines is gone. */
+    signal(SIGPIPE, SIG_IGN);
     if (!err)
         err = agent_run(&o, &diag);
     if (err)

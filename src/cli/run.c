@@ -49,6 +49,7 @@ enum {
     CERTS,
     INSECURE,
     SILENT,
+    ORPHAN_AFTER,
     RESUME,
     JSON,
     FORCE,
@@ -84,7 +85,10 @@ static const options_row rows[OPTIONS] = {
                "TLS between all agents, with these certificates (edgeps cert)", true},
     [INSECURE] = {"insecure", NULL, NULL, "let connections leave this host without TLS", true},
     [SILENT] = {"silent", "SECONDS", "3", "a node that is not heard for so long is gone", true},
-    [RESUME] = {"resume", "DIR", NULL, "go on from the last checkpoint of an earlier run", false},
+    [ORPHAN_AFTER] = {"orphan-after", "SECONDS", "10",
+                      "agents whose coordinator is killed wait so long for another", true},
+    [RESUME] = {"resume", "DIR", NULL,
+                "take over the agents of a killed run, or go on from its last checkpoint", false},
     [JSON] = {"json", NULL, NULL, "events as JSON lines on standard output", false},
     [FORCE] = {"force", NULL, NULL,
                "replace an earlier run in --out; use a lab that is not as asked", false},
@@ -102,7 +106,10 @@ typedef struct run {
     launch *launch;
     emulation *emulation; /* NULL: --lab off */
     show *show;
+    int lock; /* of the folder, -1: none */
 } run;
+
+#define AGENTS "agents" /* the fact that says which processes they are */
 
 static void observe(void *context, const meter_event *event)
 {
@@ -122,7 +129,15 @@ static void observe(void *context, const meter_event *event)
 static edgeps_err start_agents(void *launcher, int port, edgeps_diag *diag)
 {
     run *r = launcher;
-    return launch_start(r->launch, r->host.address ? r->host.address : HOST_LOOPBACK, port, diag);
+    edgeps_err err =
+        launch_start(r->launch, r->host.address ? r->host.address : HOST_LOOPBACK, port, diag);
+    if (err)
+        return err;
+    char *agents = launch_describe(r->launch);
+    err = agents ? rundir_remember(r->value[OUT], AGENTS, agents, diag)
+                 : diag_fail(diag, EDGEPS_NOMEM, "no memory for the agents' numbers");
+    mem_free(agents);
+    return err;
 }
 
 static edgeps_err change_lab(void *launcher, const network_event *event, edgeps_diag *diag)
@@ -214,6 +229,8 @@ static edgeps_err read_numbers(run *r, edgeps_diag *diag)
         err = options_real("hysteresis", r->value[HYSTERESIS], 0, 1e6, diag, &h->hysteresis);
     if (!err)
         err = options_real("silent", r->value[SILENT], 0.1, 1e6, diag, &h->silent_s);
+    if (!err)
+        err = options_real("orphan-after", r->value[ORPHAN_AFTER], 0, 1e6, diag, &h->orphan_s);
     if (err)
         return err;
     h->max_locals = (size_t)locals;
@@ -279,10 +296,22 @@ static edgeps_err make_launcher(run *r, edgeps_diag *diag)
     return err;
 }
 
+static edgeps_err adopt_agents(const run *r, edgeps_diag *diag)
+{
+    char *agents = NULL;
+    edgeps_err err = rundir_recall(r->value[OUT], AGENTS, diag, &agents);
+    if (agents)
+        launch_adopt(r->launch, agents);
+    mem_free(agents);
+    return err;
+}
+
 static edgeps_err enter_lab(run *r, edgeps_diag *diag)
 {
     if (strcmp(r->value[LAB], "off") == 0)
         return EDGEPS_OK;
+    launch_tie(r->launch); /* the lab ends with this process, too */
+    r->host.orphan_s = 0;
     edgeps_err err =
         emulation_begin(r->net, r->value[OUT], r->value[FORCE] != NULL, diag, &r->emulation);
     if (err)
@@ -296,6 +325,8 @@ static edgeps_err enter_lab(run *r, edgeps_diag *diag)
 static edgeps_err train(run *r, edgeps_diag *diag)
 {
     edgeps_err err = make_launcher(r, diag);
+    if (!err && r->host.resume)
+        err = adopt_agents(r, diag);
     if (!err)
         err = enter_lab(r, diag);
     if (err)
@@ -314,11 +345,35 @@ static edgeps_err train(run *r, edgeps_diag *diag)
     return host_run(&r->host, diag);
 }
 
+/* What the agents of a killed coordinator are told stays as it is as long as they may be there. */
+static edgeps_err check_told(const run *r, edgeps_diag *diag)
+{
+    static const int told[] = {MODEL, DATA, TRANSFER, BATCH, SAMPLES, RATE, MOMENTUM,
+                               SPLIT, SEED, RATES,    LAB,   BACKEND, CERTS};
+    char *port = NULL;
+    edgeps_err err = rundir_recall(r->value[OUT], "port", diag, &port);
+    bool missed = port && strcmp(port, "0") != 0;
+    mem_free(port);
+    for (size_t n = 0; missed && !err && n < sizeof told / sizeof *told; n++) {
+        const char *given = r->value[told[n]];
+        char *kept = NULL;
+        if (given)
+            err = rundir_recall(r->value[OUT], rows[told[n]].name, diag, &kept);
+        if (given && !err && strcmp(given, kept ? kept : "") != 0)
+            err =
+                diag_fail(diag, EDGEPS_USAGE,
+                          "--%s: the agents of this run may be at work, not with %s; leave it out",
+                          rows[told[n]].name, given);
+        mem_free(kept);
+    }
+    return err;
+}
+
 /* The options of the earlier run, but for those given anew; its network from its folder. */
 static edgeps_err recall(run *r, edgeps_diag *diag)
 {
     r->value[OUT] = r->value[RESUME];
-    edgeps_err err = EDGEPS_OK;
+    edgeps_err err = check_told(r, diag);
     for (int k = 0; !err && k < OPTIONS; k++)
         if (rows[k].kept && !r->value[k]) {
             err = rundir_recall(r->value[OUT], rows[k].name, diag, &r->owned[k]);
@@ -358,6 +413,8 @@ static edgeps_err prepare(run *r, const char *path, edgeps_diag *diag)
         err = read_settings(r, diag);
     if (!err)
         err = check_certs(r, diag);
+    if (!err)
+        err = rundir_lock(r->value[OUT], diag, &r->lock);
     if (!err && !r->value[RESUME])
         err = rundir_make(r->value[OUT], r->net, r->value[FORCE] != NULL, diag);
     return err ? err : remember(r, diag);
@@ -365,7 +422,7 @@ static edgeps_err prepare(run *r, const char *path, edgeps_diag *diag)
 
 int cli_run(int argc, char **argv)
 {
-    run r = {.host = {.observe = observe}};
+    run r = {.host = {.observe = observe}, .lock = -1};
     edgeps_diag diag = {.text = ""};
     const char *path = NULL;
     edgeps_err err = options_read(table, argc, argv, r.value, &path, &diag);
@@ -384,6 +441,8 @@ int cli_run(int argc, char **argv)
     network_free(r.net);
     for (int k = 0; k < OPTIONS; k++)
         mem_free(r.owned[k]);
+    if (r.lock >= 0)
+        close(r.lock);
     if (err)
         fprintf(stderr, "edgeps run: %s\n", diag.text);
     return err_exit_status(err);

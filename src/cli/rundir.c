@@ -6,9 +6,11 @@
 #include "formats/network_json.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +40,27 @@ static edgeps_err remove_earlier(const char *dir, edgeps_diag *diag)
         if (nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS) && errno != ENOENT)
             return diag_fail(diag, EDGEPS_IO, "%s: cannot be removed: %s", path, strerror(errno));
     }
+    return EDGEPS_OK;
+}
+
+edgeps_err rundir_lock(const char *dir, edgeps_diag *diag, int *lock)
+{
+    if (mkdir(dir, 0777) && errno != EEXIST)
+        return diag_fail(diag, EDGEPS_IO, "%s: cannot make this folder: %s", dir, strerror(errno));
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return diag_fail(diag, EDGEPS_USAGE, "%s: %s", dir, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB)) {
+        edgeps_err err = errno == EWOULDBLOCK ? EDGEPS_USAGE : EDGEPS_IO;
+        diag_fail(diag, err,
+                  err == EDGEPS_USAGE
+                      ? "%s: a coordinator is at work in this folder; --out takes another"
+                      : "%s: cannot be locked",
+                  dir);
+        close(fd);
+        return err;
+    }
+    *lock = fd;
     return EDGEPS_OK;
 }
 

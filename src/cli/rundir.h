@@ -11,6 +11,10 @@
 
 #include <stdbool.h>
 
+/* Makes the folder if it is not there, and locks it as long as `lock`, a descriptor, is open and
+ * this process lives. EDGEPS_USAGE when another coordinator has it. */
+edgeps_err rundir_lock(const char *dir, edgeps_diag *diag, int *lock);
+
 /* Makes the folder with its parts and writes the network into it. A folder with an earlier run is
  * refused, or with `replace` emptied of that run's files. */
 edgeps_err rundir_make(const char *dir, const network *net, bool replace, edgeps_diag *diag);

@@ -149,6 +149,9 @@ void show_event_lines(FILE *out, const meter_event *event, bool again)
     case METER_BACK:
         show_line(out, "%s%s is back: %s", when, or_empty(event->node), or_empty(event->text));
         break;
+    case METER_TAKEOVER:
+        show_line(out, "%staken over: %s", when, or_empty(event->text));
+        break;
     case METER_SCENARIO:
         show_line(out, "%s%s: %s", when, or_empty(event->node), or_empty(event->text));
         break;

@@ -36,12 +36,13 @@ typedef struct field {
 #define MEASURED(name) #name, offsetof(meter_event, measured.name)
 
 static const char *const kind_names[] = {
-    [METER_START] = "start",     [METER_PLAN] = "plan",
-    [METER_MOVE] = "move",       [METER_ROUND] = "round",
-    [METER_EPOCH] = "epoch",     [METER_LOST] = "lost",
-    [METER_BACK] = "back",       [METER_SCENARIO] = "scenario",
-    [METER_ADVICE] = "advice",   [METER_CHECKPOINT] = "checkpoint",
-    [METER_WARNING] = "warning", [METER_END] = "end",
+    [METER_START] = "start",       [METER_PLAN] = "plan",
+    [METER_MOVE] = "move",         [METER_ROUND] = "round",
+    [METER_EPOCH] = "epoch",       [METER_LOST] = "lost",
+    [METER_BACK] = "back",         [METER_SCENARIO] = "scenario",
+    [METER_ADVICE] = "advice",     [METER_CHECKPOINT] = "checkpoint",
+    [METER_WARNING] = "warning",   [METER_END] = "end",
+    [METER_TAKEOVER] = "takeover",
 };
 
 #define KIND_COUNT (sizeof kind_names / sizeof *kind_names)
@@ -50,10 +51,10 @@ static const char *const kind_names[] = {
 static const field fields[] = {
     {FIELD(time_s), REAL, ALL},
     {FIELD(epoch), COUNT,
-     IN(PLAN) | IN(MOVE) | IN(ROUND) | IN(LOST) | IN(BACK) | IN(SCENARIO) | IN(ADVICE) |
-         IN(CHECKPOINT)},
+     IN(PLAN) | IN(MOVE) | IN(ROUND) | IN(LOST) | IN(BACK) | IN(TAKEOVER) | IN(SCENARIO) |
+         IN(ADVICE) | IN(CHECKPOINT)},
     {MEASURED(epoch), COUNT, IN(EPOCH)},
-    {FIELD(generation), WHOLE, IN(PLAN) | IN(MOVE) | IN(EPOCH) | IN(END)},
+    {FIELD(generation), WHOLE, IN(PLAN) | IN(MOVE) | IN(EPOCH) | IN(TAKEOVER) | IN(END)},
     {FIELD(network), TEXT, IN(START)},
     {FIELD(model), TEXT, IN(START)},
     {FIELD(seed), WHOLE, IN(START)},
@@ -87,8 +88,8 @@ static const field fields[] = {
     {FIELD(accuracy), REAL, IN(END)},
     {FIELD(status), STATUS, IN(END)},
     {FIELD(text), TEXT,
-     IN(START) | IN(PLAN) | IN(MOVE) | IN(LOST) | IN(BACK) | IN(SCENARIO) | IN(ADVICE) |
-         IN(CHECKPOINT) | IN(WARNING) | IN(END)},
+     IN(START) | IN(PLAN) | IN(MOVE) | IN(LOST) | IN(BACK) | IN(TAKEOVER) | IN(SCENARIO) |
+         IN(ADVICE) | IN(CHECKPOINT) | IN(WARNING) | IN(END)},
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "formats/json_int.h"
+#include "formats/plan_json_int.h"
 
 #include <string.h>
 
@@ -86,7 +87,7 @@ static json_t *predicted(const plan_json_facts *f)
     return o;
 }
 
-edgeps_err plan_json_text(const plan_json_facts *f, char **text)
+json_t *plan_json_object(const plan_json_facts *f)
 {
     json_t *o = json_object(), *needs = json_object(), *reasons = json_array();
     json_set_text(o, "edgeps", "plan/1");
@@ -115,7 +116,12 @@ edgeps_err plan_json_text(const plan_json_facts *f, char **text)
     for (size_t k = 0; k < f->reason_count; k++)
         json_array_append_new(reasons, json_string(f->reasons[k]));
     json_object_set_new(o, "reasons", reasons);
-    return json_take_text(o, JSON_INDENT(1), text);
+    return o;
+}
+
+edgeps_err plan_json_text(const plan_json_facts *f, char **text)
+{
+    return json_take_text(plan_json_object(f), JSON_INDENT(1), text);
 }
 
 static edgeps_err find(const json_t *index, const json_t *name, const char *what, edgeps_diag *diag,
@@ -150,7 +156,7 @@ static edgeps_err read_parents(const json_t *object, const json_t *index, edgeps
     return EDGEPS_OK;
 }
 
-static edgeps_err read_plan(const json_t *root, const json_t *index, edgeps_diag *diag, plan *pl)
+edgeps_err plan_json_read(const json_t *root, const json_t *index, edgeps_diag *diag, plan *pl)
 {
     const json_t *generation = json_object_get(root, "generation");
     const char *version = json_string_value(json_object_get(root, "edgeps"));
@@ -190,7 +196,7 @@ edgeps_err plan_json_parse(const char *text, size_t length, const problem *p, ed
     if (!err && (err = plan_make(p->count, &pl)))
         diag_fail(diag, err, "no memory for a plan");
     if (!err)
-        err = read_plan(root, index, diag, &pl);
+        err = plan_json_read(root, index, diag, &pl);
     json_decref(index);
     json_decref(root);
     if (err)

@@ -1,6 +1,6 @@
 /* Starting agents. The local launcher runs one process per node on this host; it owns these
- * processes, signals no other, and leaves none behind: they end with the thread that started them,
- * whatever ends it. */
+ * processes and signals no other. launch_free leaves none behind. Where the launching process is
+ * killed its agents go on, unless they are tied to it; another process can adopt them. */
 #ifndef EDGEPS_LAUNCH_LAUNCH_H
 #define EDGEPS_LAUNCH_LAUNCH_H
 
@@ -17,11 +17,24 @@ edgeps_err launch_local(const char *program, const char *const *names, size_t co
 /* Each agent is told `--certs FOLDER`; the text is lent as long as agents are started. */
 void launch_certs(launch *l, const char *folder);
 
+/* Agents end with the thread that started them, whatever ends it. */
+void launch_tie(launch *l);
+
 /* Each agent starts in the network namespace with this descriptor, one per agent; they are lent as
  * long as agents are started. */
 void launch_into(launch *l, const int *namespaces);
 
-/* Starts every agent: `program agent --coordinator HOST:PORT --node NAME`. */
+/* Which processes the agents are, for launch_adopt in another process; freed with mem_free. NULL
+ * without memory. */
+char *launch_describe(const launch *l);
+
+/* Makes the agents that another process of this host started, and that are still there, this
+ * launcher's own. A process is known by the time at which it started, too, so a number that has
+ * been given away again is not taken for it. */
+void launch_adopt(launch *l, const char *description);
+
+/* Kills who was adopted, and starts every agent: `program agent --coordinator HOST:PORT --node
+ * NAME`. */
 edgeps_err launch_start(launch *l, const char *host, int port, edgeps_diag *diag);
 
 /* Sends a signal to one agent, unless it has ended. */

@@ -11,6 +11,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,30 +99,96 @@ static void waits_for_agents_that_end_by_themselves(void **state)
     remove_folder(dir);
 }
 
-/* Nobody is there to wait for orphans but the system: they are looked for until they are gone. */
-static void agents_end_with_a_launcher_that_is_killed(void **state)
+/* A launcher that starts agents in a process of its own, which is then killed. What it says of
+ * them comes through a pipe. */
+static void start_and_be_killed(const char *dir, const char *program, bool tied, pid_t pids[2],
+                                char *description, size_t size)
 {
-    (void)state;
-    char dir[64], program[96], rest[256];
-    make_program("exec sleep 1000", dir, program);
+    char rest[256];
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
     fflush(NULL);
     pid_t launcher = fork();
     if (launcher == 0) {
         launch *l = NULL;
-        if (launch_local(program, names, 2, NULL, &l) || launch_start(l, "127.0.0.1", 7000, NULL))
+        if (launch_local(program, names, 2, NULL, &l))
+            _exit(1);
+        if (tied)
+            launch_tie(l);
+        if (launch_start(l, "127.0.0.1", 7000, NULL))
+            _exit(1);
+        char *text = launch_describe(l);
+        if (!text || write(ends[1], text, strlen(text)) != (ssize_t)strlen(text))
             _exit(1);
         for (;;)
             pause();
     }
-    pid_t pids[2];
     for (int i = 0; i < 2; i++)
         pids[i] = read_note(dir, names[i], rest, sizeof rest);
+    ssize_t got = read(ends[0], description, size - 1);
+    assert_true(got > 0);
+    description[got] = '\0';
+    close(ends[0]);
+    close(ends[1]);
     kill(launcher, SIGKILL);
     assert_int_equal(waitpid(launcher, NULL, 0), launcher);
+}
+
+/* Nobody is there to wait for orphans but the system: they are looked for until they are gone. */
+static void await_gone(const pid_t pids[2])
+{
     for (int i = 0; i < 2; i++)
         while (kill(pids[i], 0) == 0)
             sched_yield();
+}
+
+static void tied_agents_end_with_a_launcher_that_is_killed(void **state)
+{
+    (void)state;
+    char dir[64], program[96], description[256];
+    pid_t pids[2];
+    make_program("exec sleep 1000", dir, program);
+    start_and_be_killed(dir, program, true, pids, description, sizeof description);
+    await_gone(pids);
     remove_folder(dir);
+}
+
+static void agents_of_a_killed_launcher_are_adopted_and_ended(void **state)
+{
+    (void)state;
+    char dir[64], program[96], description[256];
+    pid_t pids[2];
+    launch *l = NULL;
+    make_program("exec sleep 1000", dir, program);
+    start_and_be_killed(dir, program, false, pids, description, sizeof description);
+    assert_int_equal(kill(pids[0], 0), 0);
+    assert_int_equal(launch_local(program, names, 2, NULL, &l), EDGEPS_OK);
+    launch_adopt(l, description);
+    launch_signal(l, 0, SIGSTOP); /* a stopped one is ended all the same */
+    launch_free(l, 0.05);
+    await_gone(pids);
+    remove_folder(dir);
+}
+
+/* This very process, with a start that is not its own, and after another start of the kernel. */
+static void a_process_that_only_has_the_number_is_left_alone(void **state)
+{
+    (void)state;
+    char description[256], boot[64];
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    assert_non_null(file);
+    assert_non_null(fgets(boot, sizeof boot, file));
+    fclose(file);
+    boot[strcspn(boot, "\n")] = '\0';
+    for (int k = 0; k < 2; k++) {
+        launch *l = NULL;
+        snprintf(description, sizeof description, "%s %d 1 %d 1", k ? "another" : boot,
+                 (int)getpid(), (int)getpid());
+        assert_int_equal(launch_local("/bin/true", names, 2, NULL, &l), EDGEPS_OK);
+        launch_adopt(l, description);
+        launch_signal(l, 0, SIGKILL);
+        launch_free(l, 0);
+    }
 }
 
 static void a_program_that_cannot_start_is_named(void **state)
@@ -154,7 +221,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_an_agent_per_node_and_leaves_none_behind),
         cmocka_unit_test(waits_for_agents_that_end_by_themselves),
-        cmocka_unit_test(agents_end_with_a_launcher_that_is_killed),
+        cmocka_unit_test(tied_agents_end_with_a_launcher_that_is_killed),
+        cmocka_unit_test(agents_of_a_killed_launcher_are_adopted_and_ended),
+        cmocka_unit_test(a_process_that_only_has_the_number_is_left_alone),
         cmocka_unit_test(a_program_that_cannot_start_is_named),
         cmocka_unit_test(survives_each_allocation_failing),
     };

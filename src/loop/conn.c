@@ -20,6 +20,17 @@ void conn_open(conn *c)
         c->handlers.opened(c->ctx, c, EDGEPS_OK);
 }
 
+/* TCP lets a socket reach itself where its own port, chosen by the kernel, is the one that it calls
+ * and nobody listens there (RFC 9293, simultaneous open). */
+static bool has_met_itself(const conn *c)
+{
+    struct sockaddr_storage own = {0}, other = {0};
+    socklen_t own_length = sizeof own, other_length = sizeof other;
+    return getsockname(c->fd, (struct sockaddr *)&own, &own_length) == 0 &&
+           getpeername(c->fd, (struct sockaddr *)&other, &other_length) == 0 &&
+           own_length == other_length && memcmp(&own, &other, own_length) == 0;
+}
+
 static void finish_connect(conn *c)
 {
     int error = 0;
@@ -28,6 +39,10 @@ static void finish_connect(conn *c)
         error = errno;
     if (error != 0) {
         conn_fail(c, EDGEPS_IO, "%s", address_errno_text(error));
+        return;
+    }
+    if (has_met_itself(c)) {
+        conn_fail(c, EDGEPS_IO, "nobody listens");
         return;
     }
     if (!c->session)

@@ -1,13 +1,16 @@
 #include "node/agent_int.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "network/network.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define BEAT_NS (250 * INT64_C(1000000))
+#define CALL_NS (200 * INT64_C(1000000)) /* between attempts to reach a coordinator */
 
 void agent_fail(agent *a, edgeps_err err)
 {
@@ -205,6 +208,57 @@ static void command(agent *a, const wire_header *h, const void *payload)
     }
 }
 
+static message_servers servers_of(const agent *a)
+{
+    const plan *pl = &a->plan.plan;
+    size_t node = a->settings.node;
+    if (pl->count == 0)
+        return MESSAGE_SETTLED;
+    bool is_global = pl->global == (int32_t)node;
+    if (is_global && !a->global_buffers.parameters)
+        return MESSAGE_HOMELESS;
+    bool unsettled = (is_global && a->global.frozen) ||
+                     (plan_is_local(pl, node) && !a->local_buffers.parameters);
+    return unsettled ? MESSAGE_UNSETTLED : MESSAGE_SETTLED;
+}
+
+/* What the coordinator before may have been told, or not: all of it may be said twice. */
+static void tell_all(agent *a)
+{
+    wire_writer w = {0};
+    measure(a);
+    if (a->worker.said_ready)
+        agent_report(a, MESSAGE_READY, a->worker.generation, 0, NULL);
+    if (a->last_done.round) {
+        message_put_done(&w, &a->last_done);
+        agent_report(a, MESSAGE_DONE, a->worker.generation, a->last_done.round, &w);
+    }
+    if (a->global.active && versions_agree(&a->global.have))
+        agent_report(a, MESSAGE_ROUND, a->global.family.generation, a->global.have.top, NULL);
+}
+
+/* The answer to hello. */
+static void answered(agent *a, const wire_header *h, const void *payload)
+{
+    message_trouble t;
+    if (h->type == MESSAGE_REFUSE && message_get_trouble(payload, h->length, &t)) {
+        agent_fail(a, diag_fail(a->diag, (edgeps_err)t.code, "%s", t.text));
+        return;
+    }
+    if (h->type != (a->welcomed ? MESSAGE_KEEP : MESSAGE_WELCOME))
+        return;
+    a->control = a->calling;
+    a->calling = NULL;
+    if (a->welcomed) {
+        loop_timer_cancel(a->orphaned);
+        a->orphaned = NULL;
+        log_line(LOG_INFO, "goes on with the coordinator that took over");
+        tell_all(a);
+    } else {
+        welcome(a, payload, h->length);
+    }
+}
+
 static void *control_buffer(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)
 {
     agent *a = ctx;
@@ -224,14 +278,13 @@ static void control_frame(void *ctx, conn *c, const uint8_t *header, void *paylo
 {
     agent *a = ctx;
     wire_header h = frame_header(header);
-    (void)c;
     bool state = h.type == MESSAGE_STATE_PARAMETERS || h.type == MESSAGE_STATE_VELOCITY;
     if (!wire_verify(header, payload, h.length))
         agent_fail(a, diag_fail(a->diag, EDGEPS_PROTOCOL, "a damaged frame from the coordinator"));
     else if (state && payload == a->control_payload)
         log_line(LOG_DEBUG, "drops a chunk of a state that was refused");
-    else if (h.type == MESSAGE_WELCOME && !a->welcomed)
-        welcome(a, payload, h.length);
+    else if (c == a->calling)
+        answered(a, &h, payload);
     else if (a->welcomed)
         command(a, &h, payload);
 }
@@ -239,13 +292,48 @@ static void control_frame(void *ctx, conn *c, const uint8_t *header, void *paylo
 static void control_opened(void *ctx, conn *c, edgeps_err err)
 {
     agent *a = ctx;
-    (void)c;
     if (err)
         return;
     wire_writer w = {0};
-    message_hello hello = {.name = a->options->name};
+    message_hello hello = {.name = a->options->name,
+                           .job = a->stamp.job,
+                           .incarnation = a->stamp.incarnation,
+                           .generation = a->plan.plan.generation,
+                           .servers = (uint8_t)servers_of(a)};
     message_put_hello(&w, &hello);
-    agent_report(a, MESSAGE_HELLO, 0, 0, &w);
+    if (frame_send(c, &a->stamp, MESSAGE_HELLO, 0, 0, &w) == EDGEPS_NOMEM)
+        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory to say hello"));
+}
+
+static edgeps_err join(agent *a);
+
+static void call_again(void *ctx)
+{
+    agent *a = ctx;
+    edgeps_err err = join(a);
+    if (err)
+        agent_fail(a, err);
+}
+
+static void give_up(void *ctx)
+{
+    agent *a = ctx;
+    agent_fail(a, diag_fail(a->diag, EDGEPS_IO,
+                            "lost the coordinator at %s:%d: %s; none took over in %g s",
+                            a->options->host, a->options->port, a->lost_why, a->settings.orphan_s));
+}
+
+/* Training goes on as far as it is allowed while a new coordinator is looked for. */
+static void be_orphaned(agent *a)
+{
+    edgeps_err err = EDGEPS_OK;
+    if (!a->orphaned)
+        err = loop_timer_start(a->loop, (int64_t)(a->settings.orphan_s * CLOCK_NS_PER_S), give_up,
+                               a, &a->orphaned);
+    if (!err)
+        err = loop_timer_start(a->loop, CALL_NS, call_again, a, NULL);
+    if (err)
+        agent_fail(a, diag_fail(a->diag, err, "no memory for a timer"));
 }
 
 static void control_closed(void *ctx, conn *c, edgeps_err err, const char *text)
@@ -253,8 +341,14 @@ static void control_closed(void *ctx, conn *c, edgeps_err err, const char *text)
     agent *a = ctx;
     (void)c;
     (void)err;
-    a->control = NULL;
-    if (!a->stopping)
+    a->control = a->calling = NULL;
+    if (!a->orphaned)
+        snprintf(a->lost_why, sizeof a->lost_why, "%s", text);
+    if (a->stopping)
+        return;
+    if (a->welcomed && a->settings.orphan_s > 0)
+        be_orphaned(a);
+    else
         agent_fail(a, diag_fail(a->diag, EDGEPS_IO, "lost the coordinator at %s:%d: %s",
                                 a->options->host, a->options->port, text));
 }
@@ -266,9 +360,9 @@ static edgeps_err join(agent *a)
                        .payload_buffer = control_buffer,
                        .frame = control_frame,
                        .closed = control_closed};
-    edgeps_err err = loop_connect(a->loop, a->options->host, a->options->port, &h, a, &a->control);
+    edgeps_err err = loop_connect(a->loop, a->options->host, a->options->port, &h, a, &a->calling);
     if (!err)
-        conn_expect(a->control, TRUST_COORDINATOR);
+        conn_expect(a->calling, TRUST_COORDINATOR);
     if (err)
         diag_fail(a->diag, err, "cannot connect to the coordinator at %s:%d", a->options->host,
                   a->options->port);

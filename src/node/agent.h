@@ -12,7 +12,8 @@ typedef struct agent_options {
     const char *certs; /* folder of certificates for TLS; NULL: plain */
 } agent_options;
 
-/* Runs until the coordinator says stop (EDGEPS_OK) or is gone. */
+/* Runs until the coordinator says stop (EDGEPS_OK), or is gone and none takes over in the time that
+ * the welcome says. */
 edgeps_err agent_run(const agent_options *options, edgeps_diag *diag);
 
 #endif

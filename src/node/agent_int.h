@@ -85,9 +85,12 @@ struct agent {
     trust *keys;
     loop *loop;
     loop_listener *listener;
-    conn *control;
+    conn *control; /* NULL: without a coordinator */
+    conn *calling; /* the way to one that has not answered yet */
     uint8_t *control_payload;
     bool welcomed;
+    loop_timer *orphaned; /* when it ends, unless a coordinator takes over; NULL: it has one */
+    char lost_why[256];   /* how the last one went */
     bool stopping;
     message_welcome settings;
     uint8_t *settings_bytes; /* what `settings` lends its texts from */
@@ -116,8 +119,9 @@ struct agent {
     state_arrival arrival;
     int64_t *arrival_versions;
     stopwatch watch;
-    double sum_s;      /* since the last measurement */
-    double computed_s; /* likewise */
+    message_done last_done; /* for a coordinator that has not heard of it; round 0: none */
+    double sum_s;           /* since the last measurement */
+    double computed_s;      /* likewise */
     int64_t computed_samples;
 };
 

@@ -37,7 +37,6 @@ static int32_t choose_standby(const host *h, const plan *pl)
 static void announce(host *h)
 {
     size_t n = h->net->count;
-    h->standby = choose_standby(h, &h->coordinator.plan);
     message_plan m = {.plan = h->coordinator.plan, .standby = h->standby};
     m.port = mem_alloc(n, sizeof *m.port);
     if (!m.port) {
@@ -53,15 +52,18 @@ static void announce(host *h)
     }
     mem_free(m.port);
     h->predicted_round_s = h->planning.round_s;
+    takeover_done(h);
 }
 
 static void commit(host *h)
 {
-    edgeps_err err = record_plan(h, &h->coordinator.next);
+    int32_t standby = choose_standby(h, &h->coordinator.next);
+    edgeps_err err = record_plan(h, &h->coordinator.next, standby);
     if (err) {
         host_fail(h, err);
         return;
     }
+    h->standby = standby;
     h->homeless = false;
     enqueue(h, (coordinator_event){.kind = COORDINATOR_COMMITTED});
 }
@@ -71,6 +73,7 @@ static void begin_epoch(host *h, int64_t epoch)
     double move_s = h->tally.move_s;
     h->now_epoch = epoch;
     h->tally = (tally){.begun_ns = clock_now_ns(), .move_s = move_s};
+    takeover_note_time(h, "epoch", epoch);
     scenario_strike(h, (int)epoch);
 }
 

@@ -56,10 +56,13 @@ static edgeps_err send_header(conn *c, const frame_stamp *stamp, wire_header *h,
 edgeps_err frame_send(conn *c, const frame_stamp *stamp, uint16_t type, uint64_t generation,
                       int64_t round, wire_writer *w)
 {
-    if (!c)
-        return EDGEPS_IO;
     size_t count = 0;
     uint8_t *bytes = NULL;
+    if (!c) {
+        if (w)
+            wire_writer_free(w);
+        return EDGEPS_IO;
+    }
     if (w) {
         bytes = wire_writer_take(w, &count);
         if (!bytes)

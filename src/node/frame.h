@@ -23,7 +23,8 @@ bool frame_speaks_for(const conn *c, const char *name);
 /* Reads a header that the framing let pass. */
 wire_header frame_header(const uint8_t *header);
 
-/* Sends a control message: takes the writer's bytes and leaves it empty. `w` may be NULL. */
+/* Sends a control message: takes the writer's bytes and leaves it empty. `w` may be NULL.
+ * EDGEPS_IO on no connection (NULL), and on a broken one. */
 edgeps_err frame_send(conn *c, const frame_stamp *stamp, uint16_t type, uint64_t generation,
                       int64_t round, wire_writer *w);
 

@@ -114,6 +114,7 @@ static void welcome(host *h, size_t node)
         .down_bytes_per_s = o->change_lab ? INFINITY : of->down_bytes_per_s,
         .samples_per_s = of->compute_samples_per_s,
         .free_bytes = of->free_bytes,
+        .orphan_s = o->orphan_s,
         .peers = peers,
         .addresses = h->addresses,
         .names = h->names,
@@ -140,10 +141,17 @@ static bool hello(host *h, member *m, const void *payload, uint64_t bytes)
                  node < 0 ? "no such node" : "the node has joined already");
         return false;
     }
+    if (hello.job) {
+        takeover_hello(h, m, node, &hello);
+        return true;
+    }
     m->node = node;
     h->of_node[node] = m;
-    h->incarnation[node]++;
-    welcome(h, (size_t)node);
+    edgeps_err err = takeover_new_process(h, (size_t)node);
+    if (err)
+        host_fail(h, err);
+    else
+        welcome(h, (size_t)node);
     return true;
 }
 
@@ -158,12 +166,15 @@ static bool measured(host *h, member *m, const void *payload, uint64_t bytes)
         h->tally.sum_s = m->last.sum_s;
     if (!m->welcomed) {
         m->welcomed = true;
-        if (h->coordinator.phase != COORDINATOR_GATHERING)
+        if (h->coordinator.phase != COORDINATOR_GATHERING && !m->kept)
             record_event(h, (meter_event){.kind = METER_BACK,
                                           .epoch = h->now_epoch,
                                           .node = host_name(h, m->node),
                                           .text = "a new process says hello"});
-        drive_post(h, (coordinator_event){.kind = COORDINATOR_JOINED, .node = (int32_t)m->node});
+        drive_post(h, (coordinator_event){.kind = COORDINATOR_JOINED,
+                                          .node = (int32_t)m->node,
+                                          .kept = m->kept,
+                                          .unsettled = m->servers != MESSAGE_SETTLED});
         return true;
     }
     m->measured = true;
@@ -287,6 +298,7 @@ static void lose(host *h, member *m, const char *text)
 {
     size_t node = (size_t)m->node;
     h->of_node[node] = NULL;
+    h->given_up[node] = true;
     bool known = h->coordinator.present[node];
     drive_post(h, (coordinator_event){.kind = COORDINATOR_LOST, .node = (int32_t)node});
     if (!known)
@@ -351,7 +363,9 @@ static void tick(void *ctx)
 static void stop_gathering(void *ctx)
 {
     host *h = ctx;
-    for (size_t i = 0; i < h->net->count; i++) {
+    if (h->follows)
+        takeover_gathered(h);
+    for (size_t i = 0; i < h->net->count && !h->alone; i++) {
         if (h->coordinator.joined[i] || h->coordinator.phase != COORDINATOR_GATHERING)
             continue;
         record_event(h, (meter_event){.kind = METER_LOST,
@@ -435,7 +449,7 @@ static edgeps_err check_secrecy(const host *h)
     return EDGEPS_OK;
 }
 
-static edgeps_err make(host *h)
+static edgeps_err make(host *h, bool follow)
 {
     const host_options *o = h->options;
     size_t n = o->net->count;
@@ -443,10 +457,11 @@ static edgeps_err make(host *h)
     h->samples_of = mem_alloc(n, sizeof *h->samples_of);
     h->shard_of = mem_alloc(n, sizeof *h->shard_of);
     h->incarnation = mem_alloc(n, sizeof *h->incarnation);
+    h->given_up = mem_alloc(n, sizeof *h->given_up);
     h->addresses = mem_alloc(n, sizeof *h->addresses);
     h->names = mem_alloc(n, sizeof *h->names);
-    if (!h->of_node || !h->samples_of || !h->shard_of || !h->incarnation || !h->addresses ||
-        !h->names || network_copy(o->net, &h->net))
+    if (!h->of_node || !h->samples_of || !h->shard_of || !h->incarnation || !h->given_up ||
+        !h->addresses || !h->names || network_copy(o->net, &h->net))
         return diag_fail(h->diag, EDGEPS_NOMEM, "no memory for %zu nodes", n);
     for (size_t i = 0; i < n; i++) {
         h->names[i] = o->net->nodes[i].name;
@@ -469,11 +484,11 @@ static edgeps_err make(host *h)
     char *record = NULL;
     err = coord_latest(h->coord, h->diag, &co.start_generation, &record);
     mem_free(record);
-    if (!err)
-        err = coordinator_make(&co, &h->coordinator);
-    h->now_epoch = co.start_epoch + 1;
     rng r = rng_make(o->seed, (uint64_t)h->begun_ns ^ (uint64_t)getpid());
     h->stamp = (frame_stamp){.job = rng_next(&r), .sender = UINT32_MAX};
+    if (!err)
+        err = takeover_make(h, &co, follow);
+    h->now_epoch = co.start_epoch + 1;
     return err;
 }
 
@@ -481,24 +496,32 @@ static edgeps_err open_doors(host *h)
 {
     loop_acceptor acceptor = {accepted, h};
     const char *address = h->options->address ? h->options->address : HOST_LOOPBACK;
+    int port = h->follows ? h->port : h->options->port;
     edgeps_err err = loop_make(h->diag, &h->loop);
     if (!err && h->options->certs)
         err = trust_load(h->options->certs, TRUST_COORDINATOR, h->diag, &h->keys);
     if (!err && h->keys)
         loop_secure(h->loop, h->keys);
     if (!err)
-        err = loop_listen(h->loop, address, h->options->port, &acceptor, h->diag, &h->listener);
-    if (err == EDGEPS_IO && h->options->port)
+        err = loop_listen(h->loop, address, port, &acceptor, h->diag, &h->listener);
+    if (err == EDGEPS_IO && port)
         err = EDGEPS_USAGE; /* the port was asked for */
+    if (!err)
+        err = takeover_mark(h);
+    if (!err && h->follows)
+        err = scenario_follow(h, (int)h->now_epoch - !h->coordinator.epoch_begun);
     if (!err)
         err = loop_on_signal(h->loop, SIGINT, interrupted, h);
     if (!err)
         err = loop_on_signal(h->loop, SIGTERM, interrupted, h);
+    /* Agents that are there have called for a coordinator since the one before was killed. */
+    int64_t patience_ns = h->follows ? (int64_t)(h->options->silent_s * CLOCK_NS_PER_S) : GATHER_NS;
     if (!err)
-        err = loop_timer_start(h->loop, GATHER_NS, stop_gathering, h, NULL);
-    if (!err)
-        err = h->options->launch(h->options->launcher, loop_listener_port(h->listener), h->diag);
-    return err;
+        err = loop_timer_start(h->loop, patience_ns, stop_gathering, h, NULL);
+    if (err || h->follows)
+        return err;
+    record_start(h);
+    return h->options->launch(h->options->launcher, loop_listener_port(h->listener), h->diag);
 }
 
 static void free_host(host *h)
@@ -517,19 +540,37 @@ static void free_host(host *h)
     mem_free(h->samples_of);
     mem_free(h->shard_of);
     mem_free(h->incarnation);
+    mem_free(h->given_up);
     mem_free(h->addresses);
     mem_free(h->names);
     trust_free(h->keys);
 }
 
-edgeps_err host_run(const host_options *options, edgeps_diag *diag)
+static void record_end(host *h, edgeps_err err)
+{
+    double seconds = (double)(clock_now_ns() - h->begun_ns) / CLOCK_NS_PER_S;
+    char done[4200];
+    snprintf(done, sizeof done, "all epochs are done; the model is %s/model.safetensors",
+             h->options->out_dir);
+    record_event(h, (meter_event){.kind = METER_END,
+                                  .seconds = seconds,
+                                  .accuracy = h->tally.accuracy,
+                                  .generation = h->coordinator.plan.generation,
+                                  .status = err_exit_status(err),
+                                  .text = err ? h->diag->text : done});
+    takeover_unmark(h);
+}
+
+/* With `follow` it may be that nobody is there to follow: then *alone, and all is to be begun
+ * anew. */
+static edgeps_err run(const host_options *options, bool follow, edgeps_diag *diag, bool *alone)
 {
     host h = {.options = options,
               .diag = diag,
               .begun_ns = clock_now_ns(),
               .move_source = PLAN_NONE,
               .standby = PLAN_NONE};
-    edgeps_err err = make(&h);
+    edgeps_err err = make(&h, follow);
     if (!err)
         err = open_doors(&h);
     if (!err) {
@@ -537,17 +578,16 @@ edgeps_err host_run(const host_options *options, edgeps_diag *diag)
         loop_run(h.loop);
         err = h.outcome;
     }
-    double seconds = (double)(clock_now_ns() - h.begun_ns) / CLOCK_NS_PER_S;
-    char done[4200];
-    snprintf(done, sizeof done, "all epochs are done; the model is %s/model.safetensors",
-             options->out_dir);
-    if (h.events)
-        record_event(&h, (meter_event){.kind = METER_END,
-                                       .seconds = seconds,
-                                       .accuracy = h.tally.accuracy,
-                                       .generation = h.coordinator.plan.generation,
-                                       .status = err_exit_status(err),
-                                       .text = err ? diag->text : done});
+    *alone = h.alone;
+    if (h.started)
+        record_end(&h, err);
     free_host(&h);
     return err;
+}
+
+edgeps_err host_run(const host_options *options, edgeps_diag *diag)
+{
+    bool alone = false;
+    edgeps_err err = run(options, options->resume, diag, &alone);
+    return alone ? run(options, false, diag, &alone) : err;
 }

@@ -30,6 +30,8 @@ typedef struct member {
     uint8_t *payload;
     bool welcomed;
     bool measured; /* has answered the measurement under way */
+    bool kept;     /* a process of the coordinator before */
+    message_servers servers;
     message_measured last;
     struct member *next; /* in the list of all connections */
 } member;
@@ -82,6 +84,12 @@ struct host {
     edgeps_diag *diag;
     edgeps_err outcome;
     bool ended;
+    bool follows;   /* a killed coordinator; until its plan is announced again */
+    bool alone;     /* nobody of whom it wanted to take over is there */
+    bool started;   /* the events of this coordinator have begun */
+    bool *given_up; /* per node: the job went on without the process that says hello again */
+    size_t kept;    /* processes that go on with this coordinator */
+    int port;       /* of the coordinator before */
     trust *keys;
     loop *loop;
     loop_listener *listener;
@@ -134,6 +142,17 @@ void host_send(host *h, size_t node, uint16_t type, uint64_t generation, int64_t
 void host_send_all(host *h, uint16_t type, int64_t round);
 void host_end(host *h);
 
+/* takeover.c */
+edgeps_err takeover_make(host *h, coordinator_options *co, bool follow); /* the coordinator */
+edgeps_err takeover_mark(host *h);
+void takeover_unmark(host *h);
+void takeover_note_time(host *h, const char *key, int64_t number);
+edgeps_err takeover_elapsed(host *h, const char *key, int64_t *number, double *elapsed_s);
+edgeps_err takeover_new_process(host *h, size_t node);
+void takeover_hello(host *h, member *m, int64_t node, const message_hello *hello);
+void takeover_gathered(host *h);
+void takeover_done(host *h);
+
 /* drive.c */
 void drive_post(host *h, coordinator_event event);
 
@@ -155,13 +174,15 @@ void transfer_free(host *h);
 /* scenario.c */
 void scenario_apply(host *h, int epoch);
 void scenario_strike(host *h, int epoch);
+edgeps_err scenario_follow(host *h, int epoch);
 
 /* record.c */
 edgeps_err record_open(host *h);
+void record_start(host *h);
 void record_close(host *h);
 void record_event(host *h, meter_event event);
 void record_move(host *h, const adapt_move *m, double seconds);
-edgeps_err record_plan(host *h, const plan *pl);
+edgeps_err record_plan(host *h, const plan *pl, int32_t standby);
 void record_epoch(host *h, int64_t epoch);
 edgeps_err record_model(host *h);
 

@@ -39,9 +39,19 @@ WALK(text, const char *)
         return wire_reader_done(&k.in) && is_##name(m);                                            \
     }
 
-static void walk_hello(walk *k, message_hello *m) { walk_text(k, &m->name); }
+static void walk_hello(walk *k, message_hello *m)
+{
+    walk_text(k, &m->name);
+    walk_u64(k, &m->job);
+    walk_u32(k, &m->incarnation);
+    walk_u64(k, &m->generation);
+    walk_u8(k, &m->servers);
+}
 
-static bool is_hello(const message_hello *m) { return m->name[0] != '\0'; }
+static bool is_hello(const message_hello *m)
+{
+    return m->name[0] != '\0' && m->servers <= MESSAGE_HOMELESS;
+}
 
 MESSAGE(hello)
 
@@ -155,6 +165,7 @@ static void walk_settings(walk *k, message_welcome *m)
     walk_f64(k, &m->down_bytes_per_s);
     walk_f64(k, &m->samples_per_s);
     walk_i64(k, &m->free_bytes);
+    walk_f64(k, &m->orphan_s);
 }
 
 void message_put_welcome(wire_writer *w, const message_welcome *m)

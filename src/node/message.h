@@ -46,6 +46,8 @@ typedef enum message_type {
     MESSAGE_SAVE,
     MESSAGE_STOP,
     MESSAGE_ABANDON,
+    MESSAGE_KEEP,
+    MESSAGE_REFUSE,
 } message_type;
 
 #define MESSAGE_MAX_BYTES (INT64_C(1) << 28) /* of a control payload */
@@ -53,8 +55,21 @@ typedef enum message_type {
 
 typedef enum message_role { MESSAGE_LOCAL, MESSAGE_GLOBAL } message_role;
 
+/* The servers that its plan gives to a node: they serve; one is frozen, or a local one released;
+ * the global one is released. */
+typedef enum message_servers {
+    MESSAGE_SETTLED,
+    MESSAGE_UNSETTLED,
+    MESSAGE_HOMELESS
+} message_servers;
+
+/* A process that has lost its coordinator says what it belongs to; a new one has zeros. */
 typedef struct message_hello {
     const char *name;
+    uint64_t job;
+    uint32_t incarnation;
+    uint64_t generation; /* of the plan that it follows */
+    uint8_t servers;     /* message_servers */
 } message_hello;
 
 /* All an agent must know; the job's sizes come from model and transfer as in job.h. */
@@ -83,6 +98,7 @@ typedef struct message_welcome {
     double down_bytes_per_s;
     double samples_per_s;
     int64_t free_bytes;
+    double orphan_s;     /* how long it lives without a coordinator */
     const double *peers; /* 3 x node_count: latency to, cap to, cap from; owned when decoded */
     const char *const *addresses; /* where each node listens; the array is owned when decoded */
     const char *const *names;     /* of the nodes; likewise */
@@ -119,7 +135,7 @@ typedef struct message_moved {
     const char *text;
 } message_moved;
 
-/* Why an agent cannot go on: an edgeps_err and its line. */
+/* Why an agent cannot go on, or is refused: an edgeps_err and its line. */
 typedef struct message_trouble {
     uint32_t code;
     const char *text;

@@ -64,9 +64,11 @@ static void numbers_come_back_as_they_went(void **state)
 static void texts_come_back_as_they_went(void **state)
 {
     (void)state;
-    message_hello hello = {"lyon"}, hello_again;
+    message_hello hello = {"lyon", UINT64_MAX, 3, 4, 1}, hello_again;
     ROUND_TRIP(hello, hello, hello_again);
     assert_string_equal(hello_again.name, "lyon");
+    assert_true(hello_again.job == UINT64_MAX && hello_again.incarnation == 3 &&
+                hello_again.generation == 4 && hello_again.servers == 1);
     drop_bytes(NULL);
     message_moved moved = {1, ""}, moved_again;
     ROUND_TRIP(moved, moved, moved_again);

@@ -4,11 +4,25 @@
 #include "base/mem.h"
 #include "formats/event_json.h"
 #include "formats/plan_json.h"
+#include "formats/record_json.h"
 #include "store/safetensors.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
+
+/* A line that a crash has cut off would spoil the one that follows it. */
+static bool drop_cut_line(FILE *events)
+{
+    long end;
+    if (fseek(events, 0, SEEK_END))
+        return false;
+    for (end = ftell(events); end > 0; end--)
+        if (fseek(events, end - 1, SEEK_SET) || getc(events) == '\n')
+            break;
+    return end >= 0 && ftruncate(fileno(events), end) == 0 && fseek(events, 0, SEEK_END) == 0;
+}
 
 edgeps_err record_open(host *h)
 {
@@ -19,10 +33,17 @@ edgeps_err record_open(host *h)
     if (err)
         return err;
     snprintf(path, sizeof path, "%s/events.jsonl", o->out_dir);
-    h->events = fopen(path, o->resume ? "ae" : "we");
-    if (!h->events)
+    h->events = fopen(path, o->resume ? "a+e" : "we");
+    if (!h->events || (o->resume && !drop_cut_line(h->events)))
         return diag_fail(h->diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
     h->tally.accuracy = NAN;
+    return EDGEPS_OK;
+}
+
+void record_start(host *h)
+{
+    const host_options *o = h->options;
+    h->started = true;
     record_event(h, (meter_event){.kind = METER_START,
                                   .network = o->net->name ? o->net->name : "",
                                   .model = o->job.model,
@@ -31,7 +52,6 @@ edgeps_err record_open(host *h)
                                   .rounds = h->rounds,
                                   .workers = h->shard_count,
                                   .text = job_transfer_name(o->job.transfer)});
-    return EDGEPS_OK;
 }
 
 void record_close(host *h)
@@ -94,10 +114,11 @@ static edgeps_err write_plan(host *h, const plan *pl, const char *text)
 
 /* The one record that makes a generation valid is the coordination store's; the file is for people
  * and tools. */
-edgeps_err record_plan(host *h, const plan *pl)
+edgeps_err record_plan(host *h, const plan *pl, int32_t standby)
 {
     const planning *p = &h->planning;
-    char *text = NULL, locals[1024];
+    const record_json record = {.job = h->stamp.job, .standby = standby};
+    char *text = NULL, *record_text = NULL, locals[1024];
     const char *reasons[] = {p->reason};
     plan_json_facts facts = {.network = h->options->net,
                              .plan = pl,
@@ -108,12 +129,17 @@ edgeps_err record_plan(host *h, const plan *pl)
                              .reasons = reasons,
                              .reason_count = 1};
     edgeps_err err = plan_json_text(&facts, &text);
+    if (!err)
+        err = record_json_text(&record, &facts, &record_text);
     if (err)
-        return diag_fail(h->diag, err, "no memory for the plan's text");
-    err = coord_commit(h->coord, h->coordinator.plan.generation, pl->generation, text, h->diag);
+        diag_fail(h->diag, err, "no memory for the plan's text");
+    else
+        err = coord_commit(h->coord, h->coordinator.plan.generation, pl->generation, record_text,
+                           h->diag);
     if (!err)
         err = write_plan(h, pl, text);
     mem_free(text);
+    mem_free(record_text);
     if (err)
         return err;
     list_locals(h, pl, locals, sizeof locals);

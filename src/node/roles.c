@@ -272,6 +272,7 @@ static void report_done(agent *a, int64_t round)
     if (round % a->settings.rounds != 0)
         return;
     w->epoch.round = round;
+    a->last_done = w->epoch;
     wire_writer writer = {0};
     message_put_done(&writer, &w->epoch);
     agent_report(a, MESSAGE_DONE, a->worker.generation, round, &writer);

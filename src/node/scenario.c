@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <math.h>
 #include <signal.h>
 
 static void describe(const network_event *e, char *text, size_t size)
@@ -83,24 +84,56 @@ static void due(void *ctx)
         happen(t->host, t->event);
 }
 
+/* Timed events, from `elapsed_s` on. */
+static void start_clock(host *h, double elapsed_s)
+{
+    const network *net = h->options->net;
+    h->timers = mem_alloc(net->event_count, sizeof *h->timers);
+    for (size_t k = 0; h->timers && k < net->event_count; k++) {
+        const network_event *e = &net->events[k];
+        if (e->epoch != 0 || e->at_s < elapsed_s)
+            continue;
+        h->timers[k] = (scenario_timer){h, e};
+        if (loop_timer_start(h->loop, (int64_t)((e->at_s - elapsed_s) * CLOCK_NS_PER_S), due,
+                             &h->timers[k], NULL))
+            host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a timer"));
+    }
+}
+
 /* Kills and stops of the epoch that begins; with the first one the clock of timed events starts. */
 void scenario_strike(host *h, int epoch)
 {
     const network *net = h->options->net;
-    bool start_clock = !h->timers;
-    if (start_clock)
-        h->timers = mem_alloc(net->event_count, sizeof *h->timers);
-    for (size_t k = 0; h->timers && k < net->event_count; k++) {
+    if (!h->timers) {
+        takeover_note_time(h, "scenario", epoch);
+        start_clock(h, 0);
+    }
+    for (size_t k = 0; k < net->event_count; k++) {
         const network_event *e = &net->events[k];
         if (e->epoch == epoch && epoch > h->struck_epoch && strikes(e))
             happen(h, e);
-        if (!start_clock || e->epoch != 0)
-            continue;
-        h->timers[k] = (scenario_timer){h, e};
-        if (loop_timer_start(h->loop, (int64_t)(e->at_s * CLOCK_NS_PER_S), due, &h->timers[k],
-                             NULL))
-            host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a timer"));
     }
     if (epoch > h->struck_epoch)
         h->struck_epoch = epoch; /* an epoch that runs again is not struck again */
+}
+
+/* What has happened up to this epoch has, and what is still due will. */
+edgeps_err scenario_follow(host *h, int epoch)
+{
+    const network *net = h->options->net;
+    int64_t first;
+    double elapsed_s;
+    edgeps_err err = takeover_elapsed(h, "scenario", &first, &elapsed_s);
+    if (err)
+        return err;
+    for (size_t k = 0; k < net->event_count; k++) {
+        const network_event *e = &net->events[k];
+        bool past = e->epoch ? e->epoch <= epoch : e->at_s < elapsed_s;
+        if (past && !strikes(e))
+            network_apply(h->net, e);
+    }
+    h->scenario_epoch = h->struck_epoch = epoch;
+    if (!isnan(elapsed_s))
+        start_clock(h, elapsed_s);
+    return EDGEPS_OK;
 }

@@ -19,13 +19,18 @@ edgeps_err coordinator_make(const coordinator_options *options, coordinator *out
     c.ready = mem_alloc(n, sizeof *c.ready);
     c.done = mem_alloc(n, sizeof *c.done);
     c.heard_ns = mem_alloc(n, sizeof *c.heard_ns);
-    edgeps_err err = plan_make(n, &c.plan);
+    edgeps_err err =
+        options->in_force ? plan_copy(options->in_force, &c.plan) : plan_make(n, &c.plan);
     if (err || plan_make(n, &c.next) || !c.present || !c.joined || !c.waiting || !c.newcomer ||
         !c.ready || !c.done || !c.heard_ns) {
         coordinator_free(&c);
         return EDGEPS_NOMEM;
     }
-    c.plan.generation = options->start_generation;
+    if (options->in_force)
+        c.epoch_begun = options->epoch_begun;
+    else
+        c.plan.generation = options->start_generation;
+    c.options.in_force = NULL;
     *out = c;
     return EDGEPS_OK;
 }
@@ -145,18 +150,54 @@ static void welcome_back(coordinator *c, coordinator_effects *effects)
         want_plan(c, effects, COORDINATOR_RETURN);
 }
 
+/* Those who are here go on; whatever the coordinator before had begun and not committed begins
+ * anew. */
+static void take_over(coordinator *c, coordinator_effects *effects)
+{
+    bool gone = false;
+    for (size_t i = 0; i < c->options.node_count; i++)
+        gone |= has_role(c, i) && !c->present[i];
+    add(effects,
+        (coordinator_effect){.kind = COORDINATOR_ANNOUNCE, .generation = c->plan.generation});
+    if (!c->epoch_begun || gone || c->moved) {
+        want_plan(c, effects, gone || c->moved ? COORDINATOR_REPAIR : COORDINATOR_NEXT_EPOCH);
+        return;
+    }
+    c->phase = COORDINATOR_TRAINING;
+    add(effects, (coordinator_effect){.kind = COORDINATOR_ALLOW, .round = goal(c)});
+    advance(c, effects);
+    welcome_back(c, effects);
+}
+
+/* Goes on from gathering when all have come whom the coordinator waits for. */
+static void gathered(coordinator *c, coordinator_effects *effects)
+{
+    bool follows = c->plan.global != PLAN_NONE;
+    for (size_t i = 0; i < c->options.node_count; i++)
+        if (!c->joined[i] && (!follows || has_role(c, i)))
+            return;
+    if (c->epoch > c->options.epochs)
+        end(c, effects, COORDINATOR_FINISH, COORDINATOR_NEXT_EPOCH);
+    else if (follows)
+        take_over(c, effects);
+    else
+        want_plan(c, effects, COORDINATOR_FIRST);
+}
+
 static void joined(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
 {
+    size_t node = (size_t)event->node;
     if (c->phase != COORDINATOR_GATHERING) {
-        c->waiting[event->node] = !c->present[event->node];
+        c->waiting[node] = !c->present[node];
         welcome_back(c, effects);
         return;
     }
-    c->present[event->node] = c->joined[event->node] = true;
-    for (size_t i = 0; i < c->options.node_count; i++)
-        if (!c->joined[i])
-            return;
-    want_plan(c, effects, COORDINATOR_FIRST);
+    bool stands_in = c->plan.global != PLAN_NONE && !event->kept && has_role(c, node);
+    c->waiting[node] = stands_in;
+    c->present[node] = !stands_in;
+    c->joined[node] = true;
+    c->moved |= event->unsettled;
+    gathered(c, effects);
 }
 
 static void lost(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
@@ -169,10 +210,7 @@ static void lost(coordinator *c, const coordinator_event *event, coordinator_eff
     case COORDINATOR_GATHERING:
         c->present[node] = false;
         c->joined[node] = true;
-        for (size_t i = 0; i < c->options.node_count; i++)
-            if (!c->joined[i])
-                return;
-        want_plan(c, effects, COORDINATOR_FIRST);
+        gathered(c, effects);
         return;
     case COORDINATOR_PLANNING:
     case COORDINATOR_MOVING:

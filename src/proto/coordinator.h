@@ -7,6 +7,10 @@
  * its result stale: the coordinator waits for the answer and asks for a plan again. A node that
  * comes back is a new process that holds nothing: it waits until the plan in force gives its node
  * no role, and the next plan takes it in. If no plan can, it stays out.
+ *
+ * A coordinator that follows a killed one begins with the plan that is in force. It gathers the
+ * processes that carry the plan's roles, lets them go on as they are, and counts as lost who does
+ * not come.
  */
 #ifndef EDGEPS_PROTO_COORDINATOR_H
 #define EDGEPS_PROTO_COORDINATOR_H
@@ -19,13 +23,13 @@
 #include <stdint.h>
 
 typedef enum coordinator_event_kind {
-    COORDINATOR_JOINED,    /* `node` says hello, at first or as a new process */
-    COORDINATOR_LOST,      /* the connection of `node` broke, or it never came */
-    COORDINATOR_HEARD,     /* a sign of life of `node` */
-    COORDINATOR_TICK,      /* time passes */
-    COORDINATOR_PLANNED,   /* answer to WANT_PLAN: plan, move_count, restored */
-    COORDINATOR_NO_PLAN,   /* answer to WANT_PLAN: there is none */
-    COORDINATOR_MOVED,     /* answer to MOVE: `ok` */
+    COORDINATOR_JOINED,  /* `node` says hello, at first or as a new process; `kept`, `unsettled` */
+    COORDINATOR_LOST,    /* the connection of `node` broke, or it never came */
+    COORDINATOR_HEARD,   /* a sign of life of `node` */
+    COORDINATOR_TICK,    /* time passes */
+    COORDINATOR_PLANNED, /* answer to WANT_PLAN: plan, move_count, restored */
+    COORDINATOR_NO_PLAN, /* answer to WANT_PLAN: there is none */
+    COORDINATOR_MOVED,   /* answer to MOVE: `ok` */
     COORDINATOR_COMMITTED, /* answer to COMMIT */
     COORDINATOR_READY,     /* worker `node` can go on in `generation` */
     COORDINATOR_ROUND,     /* the global server has every chunk of `round` */
@@ -40,6 +44,8 @@ typedef struct coordinator_event {
     uint64_t generation;
     int64_t round;
     bool ok;
+    bool kept;         /* of COORDINATOR_JOINED: the process that the plan in force means */
+    bool unsettled;    /* of COORDINATOR_JOINED, kept: one of its servers is frozen or released */
     const plan *plan;  /* of COORDINATOR_PLANNED; read during the call */
     size_t move_count; /* of COORDINATOR_PLANNED */
     bool restored;     /* of COORDINATOR_PLANNED: the global server is lost, its successor
@@ -105,6 +111,8 @@ typedef struct coordinator_options {
     int64_t rounds_per_epoch;
     int64_t start_epoch;       /* epochs that a resumed job has behind it */
     uint64_t start_generation; /* of a resumed job */
+    const plan *in_force;      /* what a follower takes over, copied; NULL: nothing */
+    bool epoch_begun;          /* of a follower: rounds of the epoch after `start_epoch` may run */
     int64_t silent_after_ns;   /* a node not heard for so long is gone; 0: never */
 } coordinator_options;
 

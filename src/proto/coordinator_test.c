@@ -290,6 +290,140 @@ static void the_job_fails_when_nobody_or_no_plan_is_left(void **state)
     assert_int_equal(o->effects.count, 0);
 }
 
+/* A coordinator in the place of a killed one, which had the plan of the fixture in force. */
+static void follow(world *o, int64_t epochs_over, bool epoch_begun)
+{
+    coordinator_options options = {.node_count = NODES,
+                                   .epochs = 2,
+                                   .rounds_per_epoch = ROUNDS,
+                                   .start_epoch = epochs_over,
+                                   .silent_after_ns = 1000,
+                                   .in_force = &o->pl,
+                                   .epoch_begun = epoch_begun};
+    coordinator_free(&o->c);
+    assert_int_equal(coordinator_make(&options, &o->c), EDGEPS_OK);
+}
+
+static void keep(world *o, int32_t node, bool unsettled)
+{
+    step(o, (coordinator_event){
+                .kind = COORDINATOR_JOINED, .node = node, .kept = true, .unsettled = unsettled});
+}
+
+static void a_follower_lets_everybody_go_on(void **state)
+{
+    world *o = *state;
+    follow(o, 0, true);
+    keep(o, 0, false);
+    ready(o, 1);
+    keep(o, 1, false);
+    assert_int_equal(o->effects.count, 0);
+    keep(o, 2, false);
+    assert_int_equal(o->effects.count, 2);
+    assert_int_equal(o->effects.items[0].kind, COORDINATOR_ANNOUNCE);
+    assert_int_equal(o->effects.items[0].generation, 1);
+    assert_int_equal(o->effects.items[1].kind, COORDINATOR_ALLOW);
+    assert_int_equal(o->effects.items[1].round, ROUNDS);
+    end_epoch(o, 1);
+    assert_int_equal(only(o, COORDINATOR_SAVE)->round, ROUNDS);
+}
+
+/* What was told to the coordinator before is told again, in any order, before all are here. */
+static void a_follower_hears_of_an_epoch_that_ended_meanwhile(void **state)
+{
+    world *o = *state;
+    follow(o, 0, true);
+    for (int32_t i = 0; i < NODES; i++) {
+        keep(o, i, false);
+        if (i == 0)
+            end_epoch(o, 1);
+        if (i == 1)
+            step(o, (coordinator_event){.kind = COORDINATOR_DONE, .node = 1, .round = ROUNDS});
+    }
+    step(o, (coordinator_event){.kind = COORDINATOR_DONE, .node = 2, .round = ROUNDS});
+    assert_int_equal(only(o, COORDINATOR_SAVE)->round, ROUNDS);
+}
+
+static void a_follower_plans_for_an_epoch_that_had_not_begun(void **state)
+{
+    world *o = *state;
+    follow(o, 1, false);
+    for (int32_t i = 0; i < NODES; i++)
+        keep(o, i, false);
+    assert_int_equal(o->effects.count, 2);
+    assert_int_equal(o->effects.items[0].kind, COORDINATOR_ANNOUNCE);
+    assert_int_equal(o->effects.items[1].why, COORDINATOR_NEXT_EPOCH);
+    assert_int_equal(o->c.epoch, 2);
+}
+
+static void a_follower_replaces_those_who_do_not_come(void **state)
+{
+    world *o = *state;
+    follow(o, 0, true);
+    keep(o, 0, false);
+    keep(o, 1, false);
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 2});
+    assert_true(has(o, COORDINATOR_ANNOUNCE));
+    assert_int_equal(o->effects.items[1].why, COORDINATOR_REPAIR);
+    o->pl.generation = 2;
+    o->pl.parent[2] = PLAN_NONE;
+    give_plan(o, 0, false);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    assert_int_equal(o->effects.items[1].kind, COORDINATOR_ALLOW);
+}
+
+/* Its server does not go on in the generation that it is frozen in. */
+static void a_follower_begins_a_generation_where_a_move_was_under_way(void **state)
+{
+    world *o = *state;
+    follow(o, 0, true);
+    keep(o, 0, true);
+    keep(o, 1, false);
+    keep(o, 2, false);
+    assert_int_equal(o->effects.items[1].kind, COORDINATOR_WANT_PLAN);
+    give_plan(o, 0, false);
+    assert_int_equal(only(o, COORDINATOR_COMMIT)->generation, 2);
+}
+
+static void a_new_process_does_not_stand_in_for_the_one_of_the_plan(void **state)
+{
+    world *o = *state;
+    follow(o, 0, true);
+    keep(o, 0, false);
+    keep(o, 1, false);
+    step(o, (coordinator_event){.kind = COORDINATOR_JOINED, .node = 2});
+    assert_int_equal(o->effects.items[1].why, COORDINATOR_REPAIR);
+    assert_false(o->c.present[2]);
+    o->pl.generation = 2;
+    o->pl.parent[2] = PLAN_NONE;
+    give_plan(o, 0, false);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    assert_int_equal(o->effects.items[o->effects.count - 1].why, COORDINATOR_RETURN);
+    assert_true(o->c.present[2]);
+}
+
+/* A node without a role comes when it likes, and is there for the next plan. */
+static void a_follower_does_not_wait_for_who_has_no_role(void **state)
+{
+    world *o = *state;
+    o->pl.parent[2] = PLAN_NONE;
+    follow(o, 0, true);
+    keep(o, 0, false);
+    keep(o, 1, false);
+    assert_true(has(o, COORDINATOR_ALLOW));
+    keep(o, 2, false);
+    assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_RETURN);
+}
+
+static void a_follower_finishes_where_only_the_end_was_missing(void **state)
+{
+    world *o = *state;
+    follow(o, 2, false);
+    for (int32_t i = 0; i < NODES; i++)
+        keep(o, i, false);
+    only(o, COORDINATOR_FINISH);
+}
+
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -306,6 +440,14 @@ int main(void)
         UNIT(a_failed_move_is_planned_again_and_announced_even_if_nothing_changes),
         UNIT(who_is_not_heard_is_expelled),
         UNIT(the_job_fails_when_nobody_or_no_plan_is_left),
+        UNIT(a_follower_lets_everybody_go_on),
+        UNIT(a_follower_hears_of_an_epoch_that_ended_meanwhile),
+        UNIT(a_follower_plans_for_an_epoch_that_had_not_begun),
+        UNIT(a_follower_replaces_those_who_do_not_come),
+        UNIT(a_follower_begins_a_generation_where_a_move_was_under_way),
+        UNIT(a_new_process_does_not_stand_in_for_the_one_of_the_plan),
+        UNIT(a_follower_does_not_wait_for_who_has_no_role),
+        UNIT(a_follower_finishes_where_only_the_end_was_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 #include "integration/command.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
+#include "coord/coord.h"
 #include "nn/synthetic.h"
 
 #include <setjmp.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char dir[64], data[96], out[96], network[96];
@@ -269,20 +272,89 @@ static void stores_and_forwards_where_asked(void **state)
 }
 
 /* Nobody is there to wait for orphans but the system: they are looked for until they are gone. */
-static void agents_end_when_their_coordinator_is_killed(void **state)
+static void await_nobody_left(const command *c)
+{
+    int64_t deadline_ns = clock_now_ns() + 5 * INT64_C(1000000000);
+    while (kill(-c->pid, 0) == 0 && clock_now_ns() < deadline_ns)
+        sched_yield();
+    expect_nobody_left(c);
+}
+
+static void agents_end_when_their_coordinator_is_killed_and_none_takes_over(void **state)
 {
     (void)state;
     command c;
     write_network("");
-    run(&c, (const char *const[]){"--epochs", "200", NULL});
+    run(&c, (const char *const[]){"--epochs", "200", "--orphan-after", "0.5", NULL});
     assert_true(command_await(&c, "\n    1 "));
     kill(c.pid, SIGKILL);
-    command_finish(&c);
+    command_finish(&c); /* the agents, too, hold its output */
     expect_status(&c, 128 + SIGKILL);
-    int64_t deadline_ns = clock_now_ns() + 5 * INT64_C(1000000000);
-    while (kill(-c.pid, 0) == 0 && clock_now_ns() < deadline_ns)
-        sched_yield();
-    expect_nobody_left(&c);
+    expect(&c, "edgeps agent: d: lost the coordinator at 127.0.0.1:");
+    expect(&c, "none took over in 0.5 s");
+    await_nobody_left(&c);
+}
+
+/* Which processes the agents of the run are, as the run itself noted. */
+static void read_agents(char text[256])
+{
+    char path[256], *value;
+    coord *record;
+    snprintf(path, sizeof path, "%s/job.db", out);
+    assert_int_equal(coord_open(path, NULL, &record), EDGEPS_OK);
+    assert_int_equal(coord_get(record, "agents", NULL, &value), EDGEPS_OK);
+    coord_close(record);
+    assert_non_null(value);
+    snprintf(text, 256, "%s", value);
+    mem_free(value);
+}
+
+static size_t read_model(char *bytes, size_t size)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/model.safetensors", out);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    size_t count = fread(bytes, 1, size, file);
+    fclose(file);
+    return count;
+}
+
+/* Two workers: their sum does not depend on who comes first, so the model does not either. */
+static void a_killed_coordinator_is_followed_and_nothing_is_lost(void **state)
+{
+    (void)state;
+    static char models[2][1 << 20];
+    char agents[2][256];
+    size_t bytes[2];
+    command c, next, second;
+    write_nodes((const int[]){600, 600}, 2, "");
+    run(&c, (const char *const[]){"--backend", "ref", "--epochs", "6", NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    bytes[0] = read_model(models[0], sizeof models[0]);
+    run(&c, (const char *const[]){"--backend", "ref", "--epochs", "6", "--force", NULL});
+    assert_true(command_await(&c, "\n    2 "));
+    command_run(&second, (const char *const[]){"run", "--resume", out, NULL});
+    command_expect_line(&second, 2, "a coordinator is at work in this folder");
+    read_agents(agents[0]);
+    kill(c.pid, SIGKILL);
+    assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
+    command_run(&second, (const char *const[]){"run", "--resume", out, "--batch", "50", NULL});
+    command_expect_line(&second, 2, "--batch: the agents of this run may be at work, not with 50");
+    command_run(&next, (const char *const[]){"run", "--resume", out, NULL});
+    expect_status(&next, 0);
+    expect(&next, "taken over: 2 agents go on");
+    expect_epochs(&next, 6);
+    read_agents(agents[1]);
+    assert_string_equal(agents[0], agents[1]); /* none was started */
+    bytes[1] = read_model(models[1], sizeof models[1]);
+    assert_int_equal(bytes[0], bytes[1]);
+    assert_memory_equal(models[0], models[1], bytes[0]);
+    command_run(&next, (const char *const[]){"report", out, "--json", NULL});
+    expect(&next, "\"takeovers\": [\n");
+    close(c.out);
+    await_nobody_left(&c);
 }
 
 static void with_adjusting_off_it_says_what_would_happen_and_why(void **state)
@@ -443,7 +515,8 @@ int main(void)
         UNIT(a_stopped_node_is_left_out_when_it_stays_silent),
         UNIT(an_interrupted_run_ends_at_once_and_is_resumed),
         UNIT(stores_and_forwards_where_asked),
-        UNIT(agents_end_when_their_coordinator_is_killed),
+        UNIT(agents_end_when_their_coordinator_is_killed_and_none_takes_over),
+        UNIT(a_killed_coordinator_is_followed_and_nothing_is_lost),
         UNIT(with_adjusting_off_it_says_what_would_happen_and_why),
         UNIT(servers_move_when_storage_falls),
         UNIT(bad_input_is_refused_in_one_line),
