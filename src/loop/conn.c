@@ -79,6 +79,12 @@ static void on_event(uv_poll_t *poll, int status, int events)
         receive_ready(c);
 }
 
+void conn_set_patience(conn *c)
+{
+    unsigned patience_ms = c->owner->patience_ms;
+    setsockopt(c->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof patience_ms);
+}
+
 edgeps_err conn_make(loop *l, int fd, const char *peer, conn **out)
 {
     conn *c = mem_alloc(1, sizeof *c);
@@ -99,6 +105,7 @@ edgeps_err conn_make(loop *l, int fd, const char *peer, conn **out)
     if (c->polled) {
         int on = 1;
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        conn_set_patience(c);
     } else {
         conn_fail(c, EDGEPS_IO, "%s", address_errno_text(errno));
     }

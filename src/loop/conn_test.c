@@ -303,6 +303,24 @@ static void closing_gives_each_queued_frame_its_sent_once(void **state)
     close(fd);
 }
 
+/* Its kernel answers, but it takes nothing, as a process that was stopped. */
+static void a_peer_that_takes_nothing_is_given_up_when_patience_ends(void **state)
+{
+    pair *p = *state;
+    int port = 0;
+    int fd = plain_listen(&port);
+    uint8_t *payload = mem_alloc(END_MAX_BYTES, 1);
+    assert_int_equal(loop_connect(p->l, "127.0.0.1", port, &end_handlers, &p->client, &p->client.c),
+                     EDGEPS_OK);
+    loop_set_patience(p->l, 0.3);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(end_send(&p->client, payload, END_MAX_BYTES, 0), EDGEPS_OK);
+    run_until_closed(p, 1);
+    expect_end(&p->client, EDGEPS_IO, "timed out");
+    mem_free(payload);
+    close(fd);
+}
+
 static void a_peer_that_vanishes_fails_what_is_queued_but_its_last_word_is_heard(void **state)
 {
     pair *p = *state;
@@ -432,6 +450,7 @@ int main(void)
         WITH_PAIR(a_port_in_use_is_refused_in_one_line),
         WITH_PAIR(listens_on_the_given_address_only),
         WITH_PAIR(closing_gives_each_queued_frame_its_sent_once),
+        WITH_PAIR(a_peer_that_takes_nothing_is_given_up_when_patience_ends),
         WITH_PAIR(a_peer_that_vanishes_fails_what_is_queued_but_its_last_word_is_heard),
         WITH_PAIR(speaks_version_six_of_the_internet_protocol),
         WITH_PAIR(out_of_descriptors_drops_the_connection_and_lives_on),

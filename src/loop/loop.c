@@ -100,6 +100,13 @@ void loop_run(loop *l)
 
 void loop_stop(loop *l) { uv_stop(&l->uv); }
 
+void loop_set_patience(loop *l, double seconds)
+{
+    l->patience_ms = (unsigned)(fmin(seconds, 1e6) * 1000);
+    conn *c;
+    TAILQ_FOREACH(c, &l->conns, siblings) { conn_set_patience(c); }
+}
+
 void loop_set_rates(loop *l, double up_bytes_per_s, double down_bytes_per_s)
 {
     l->up.link.bytes_per_s = up_bytes_per_s;

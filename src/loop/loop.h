@@ -127,6 +127,10 @@ edgeps_err loop_connect(loop *l, const char *host, int port, const loop_handlers
  * off. Headers and payloads count. Takes effect at once, also for frames on their way. */
 void loop_set_rates(loop *l, double up_bytes_per_s, double down_bytes_per_s);
 
+/* A connection has broken when the other end's kernel has taken nothing of what is due for so long:
+ * TCP_USER_TIMEOUT, RFC 5482. For those that are there and those to come; 0: as the system does. */
+void loop_set_patience(loop *l, double seconds);
+
 /* Lets only this member ("coordinator", "node/NAME") answer on a connection of loop_connect; right
  * after it. Without loop_secure it does nothing. */
 void conn_expect(conn *c, const char *who);

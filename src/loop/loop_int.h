@@ -98,6 +98,7 @@ struct loop {
     const trust *keys;         /* NULL: plain */
     struct sockaddr_storage source;
     socklen_t source_length;    /* 0: any */
+    unsigned patience_ms;       /* 0: the system's */
     struct conn_list strangers; /* in the order of their coming */
     size_t knocking;            /* accepted ones among them */
     int64_t refusals_from_ns;   /* begin of the second in which refusals are counted */
@@ -128,6 +129,7 @@ void conn_fail(conn *c, edgeps_err err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void conn_open(conn *c); /* frames may flow */
 void conn_deliver_end(conn *c);
+void conn_set_patience(conn *c);
 void conn_fit_buffers(conn *c);
 
 /* greet.c. Strangers: connections that have not yet shown what they are for. */

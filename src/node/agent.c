@@ -27,10 +27,53 @@ void agent_report(agent *a, uint16_t type, uint64_t generation, int64_t round, w
         agent_fail(a, diag_fail(a->diag, err, "no memory to report"));
 }
 
+static void *no_payload(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)
+{
+    (void)ctx;
+    (void)c;
+    (void)header;
+    (void)bytes;
+    return NULL;
+}
+
+/* A word of the coordinator comes on its own connection, too. */
+static void ignore_frame(void *ctx, conn *c, const uint8_t *header, void *payload)
+{
+    (void)ctx;
+    (void)c;
+    (void)header;
+    (void)payload;
+}
+
+static void pulse_closed(void *ctx, conn *c, edgeps_err err, const char *text)
+{
+    agent *a = ctx;
+    (void)c;
+    (void)err;
+    (void)text;
+    a->pulse = NULL; /* the next beat opens another, where there is a coordinator */
+}
+
+static edgeps_err open_pulse(agent *a)
+{
+    loop_handlers h = {.framing = frame_framing,
+                       .payload_buffer = no_payload,
+                       .frame = ignore_frame,
+                       .closed = pulse_closed};
+    edgeps_err err = loop_connect(a->loop, a->options->host, a->options->port, &h, a, &a->pulse);
+    if (!err)
+        conn_expect(a->pulse, TRUST_COORDINATOR);
+    return err;
+}
+
 static void beat(void *ctx)
 {
     agent *a = ctx;
-    agent_report(a, MESSAGE_BEAT, 0, 0, NULL);
+    edgeps_err err = a->control && !a->pulse ? open_pulse(a) : EDGEPS_OK;
+    if (!err && a->pulse)
+        err = frame_send(a->pulse, &a->stamp, MESSAGE_BEAT, 0, 0, NULL);
+    if (err == EDGEPS_NOMEM)
+        agent_fail(a, diag_fail(a->diag, err, "no memory for a heartbeat"));
     if (loop_timer_start(a->loop, BEAT_NS, beat, a, NULL))
         agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a timer"));
 }
@@ -64,6 +107,7 @@ static edgeps_err settle(agent *a)
         err = trainer_make(a->loop, s, a->diag, &a->trainer);
     if (!err && roles_make(a))
         err = diag_fail(a->diag, EDGEPS_NOMEM, "no memory for the roles");
+    loop_set_patience(a->loop, s->silent_s);
     if (!err && s->emulate) /* before any connection: windows cannot shrink later */
         loop_set_rates(a->loop, s->up_bytes_per_s, s->down_bytes_per_s);
     return err ? err : edges_listen(a);

@@ -86,6 +86,7 @@ struct agent {
     loop *loop;
     loop_listener *listener;
     conn *control; /* NULL: without a coordinator */
+    conn *pulse;   /* to it, for heartbeats alone: state on its way does not hold them up */
     conn *calling; /* the way to one that has not answered yet */
     uint8_t *control_payload;
     bool welcomed;

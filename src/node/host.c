@@ -114,6 +114,7 @@ static void welcome(host *h, size_t node)
         .down_bytes_per_s = o->change_lab ? INFINITY : of->down_bytes_per_s,
         .samples_per_s = of->compute_samples_per_s,
         .free_bytes = of->free_bytes,
+        .silent_s = o->silent_s,
         .orphan_s = o->orphan_s,
         .peers = peers,
         .addresses = h->addresses,
@@ -233,8 +234,6 @@ static bool report(host *h, member *m, const wire_header *header, const void *pa
 {
     message_moved moved;
     switch (header->type) {
-    case MESSAGE_BEAT:
-        return true;
     case MESSAGE_MEASURED:
         return measured(h, m, payload, header->length);
     case MESSAGE_READY:
@@ -282,7 +281,9 @@ static void frame(void *ctx, conn *c, const uint8_t *header, void *payload)
     if (h->ended)
         return;
     bool good = wire_verify(header, payload, head.length);
-    if (good && head.type == MESSAGE_HELLO)
+    if (good && head.type == MESSAGE_BEAT && m->node < 0)
+        good = drive_heard(h, m, &head);
+    else if (good && head.type == MESSAGE_HELLO)
         good = hello(h, m, payload, head.length);
     else
         good = good && m->node >= 0 && head.job == h->stamp.job && report(h, m, &head, payload);
@@ -502,8 +503,10 @@ static edgeps_err open_doors(host *h)
         err = trust_load(h->options->certs, TRUST_COORDINATOR, h->diag, &h->keys);
     if (!err && h->keys)
         loop_secure(h->loop, h->keys);
-    if (!err)
+    if (!err) {
+        loop_set_patience(h->loop, h->options->silent_s);
         err = loop_listen(h->loop, address, port, &acceptor, h->diag, &h->listener);
+    }
     if (err == EDGEPS_IO && port)
         err = EDGEPS_USAGE; /* the port was asked for */
     if (!err)

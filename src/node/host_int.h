@@ -155,6 +155,7 @@ void takeover_done(host *h);
 
 /* drive.c */
 void drive_post(host *h, coordinator_event event);
+bool drive_heard(host *h, const member *m, const wire_header *header);
 
 /* replan.c */
 void replan_want(host *h, coordinator_why why);
