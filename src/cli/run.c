@@ -9,6 +9,7 @@
 #include "cli/show.h"
 #include "formats/event_json.h"
 #include "formats/network_json.h"
+#include "formats/quantity.h"
 #include "launch/launch.h"
 #include "nn/dataset.h"
 #include "node/host.h"
@@ -38,6 +39,9 @@ enum {
     SAMPLES,
     RATE,
     MOMENTUM,
+    QUORUM,
+    ROUND_TIMEOUT,
+    STALENESS,
     SPLIT,
     SEED,
     ADJUST,
@@ -71,6 +75,14 @@ static const options_row rows[OPTIONS] = {
     [SAMPLES] = {"samples", "N", "0", "training samples to use; 0: all", true},
     [RATE] = {"rate", "LR", "0.03", "learning rate of SGD", true},
     [MOMENTUM] = {"momentum", "M", "0.9", "momentum of SGD", true},
+    [QUORUM] = {"quorum", "F", "1",
+                "share of its children that a server needs once a round's time-out is over", true},
+    [ROUND_TIMEOUT] = {"round-timeout", "TIME|Nx", "2x",
+                       "from the first arrival of a round: \"500 ms\", or N times what rounds "
+                       "usually take to a quorum",
+                       true},
+    [STALENESS] = {"staleness", "S", "0", "by how many rounds a gradient may be late and count",
+                   true},
     [SPLIT] = {"split", "HOW", "iid", "iid or dirichlet:ALPHA", true},
     [SEED] = {"seed", "N", "1", "of placement, split, initial parameters and order", true},
     [ADJUST] = {"adjust", "MODE", "adjust", "after each epoch: off, replan or adjust", true},
@@ -239,6 +251,45 @@ static edgeps_err read_numbers(run *r, edgeps_diag *diag)
     return EDGEPS_OK;
 }
 
+static edgeps_err read_timeout(const char *text, edgeps_diag *diag, proto_patience *out)
+{
+    double number = 0, seconds = 0;
+    const char *rest = quantity_number(text, &number);
+    bool is_multiple = rest != text && strcmp(rest, "x") == 0 && number > 0 && number <= 1e6;
+    if (is_multiple) {
+        out->times_median = number;
+        return EDGEPS_OK;
+    }
+    bool is_time = quantity_parse(QUANTITY_TIME, text, NULL, &seconds) == EDGEPS_OK &&
+                   seconds >= 1e-6 && seconds <= 1e6;
+    if (!is_time)
+        return diag_fail(diag, EDGEPS_USAGE,
+                         "--round-timeout: '%s' is neither a time, such as \"500 ms\", nor a "
+                         "multiple, such as 2x",
+                         text);
+    out->timeout_ns = (int64_t)(seconds * 1e9);
+    return EDGEPS_OK;
+}
+
+/* Everyone is waited for with a quorum of 1: nothing else of it counts then. */
+static edgeps_err read_patience(run *r, edgeps_diag *diag)
+{
+    proto_patience p = {.quorum = 0};
+    edgeps_err err = options_real("quorum", r->value[QUORUM], 0, 1, diag, &p.quorum);
+    if (!err && p.quorum <= 0)
+        err = diag_fail(diag, EDGEPS_USAGE, "--quorum: %s is not above 0", r->value[QUORUM]);
+    if (!err)
+        err = read_timeout(r->value[ROUND_TIMEOUT], diag, &p);
+    if (!err)
+        err = options_whole("staleness", r->value[STALENESS], 0, 1000, diag, &p.staleness);
+    if (!err && p.staleness > 0 && p.quorum >= 1)
+        err = diag_fail(diag, EDGEPS_USAGE,
+                        "--staleness: nothing is late where --quorum is 1; give a lower quorum");
+    if (!err && p.quorum < 1)
+        r->host.patience = p;
+    return err;
+}
+
 static edgeps_err read_settings(run *r, edgeps_diag *diag)
 {
     if (!r->value[DATA]) {
@@ -248,6 +299,8 @@ static edgeps_err read_settings(run *r, edgeps_diag *diag)
     edgeps_err err = read_numbers(r, diag);
     if (!err)
         err = read_choices(r, diag);
+    if (!err)
+        err = read_patience(r, diag);
     if (!err)
         err = read_split(r, diag);
     if (!err)

@@ -152,6 +152,10 @@ void show_event_lines(FILE *out, const meter_event *event, bool again)
     case METER_TAKEOVER:
         show_line(out, "%staken over: %s", when, or_empty(event->text));
         break;
+    case METER_LATE:
+        show_line(out, "%sround %lld goes on without %s: %s", when, (long long)event->round,
+                  or_empty(event->node), or_empty(event->text));
+        break;
     case METER_SCENARIO:
         show_line(out, "%s%s: %s", when, or_empty(event->node), or_empty(event->text));
         break;
@@ -223,6 +227,33 @@ static void lost_lines(FILE *out, const meter_history *history)
         show_line(out, "  %-11s %s (%s)", label, or_empty(e->node), or_empty(e->text));
 }
 
+/* Whether the event's node stands in no earlier event of its kind. */
+static bool is_first(const meter_history *history, const meter_event *event)
+{
+    size_t at = 0;
+    const meter_event *e = meter_history_next(history, event->kind, &at);
+    while (e != event && strcmp(or_empty(e->node), or_empty(event->node)) != 0)
+        e = meter_history_next(history, event->kind, &at);
+    return e == event;
+}
+
+/* How often each node was late, a line each, under one label. */
+static void late_lines(FILE *out, const meter_history *history)
+{
+    size_t at = 0;
+    const char *label = "late";
+    for (const meter_event *e; (e = meter_history_next(history, METER_LATE, &at));) {
+        size_t count = 0, other = 0;
+        if (!is_first(history, e))
+            continue;
+        for (const meter_event *o; (o = meter_history_next(history, METER_LATE, &other));)
+            count += strcmp(or_empty(o->node), or_empty(e->node)) == 0;
+        show_line(out, "  %-11s %s (in %zu round%s)", label, or_empty(e->node), count,
+                  count == 1 ? "" : "s");
+        label = "";
+    }
+}
+
 void show_summary_lines(FILE *out, const meter_history *history)
 {
     meter_summary s = meter_summarize(history);
@@ -244,6 +275,7 @@ void show_summary_lines(FILE *out, const meter_history *history)
     else
         show_line(out, "  %-11s none", "moves");
     lost_lines(out, history);
+    late_lines(out, history);
     if (s.checkpoint)
         show_line(out, "  %-11s %s", "checkpoint", or_empty(s.checkpoint->text));
 }

@@ -42,7 +42,7 @@ static const char *const kind_names[] = {
     [METER_BACK] = "back",         [METER_SCENARIO] = "scenario",
     [METER_ADVICE] = "advice",     [METER_CHECKPOINT] = "checkpoint",
     [METER_WARNING] = "warning",   [METER_END] = "end",
-    [METER_TAKEOVER] = "takeover",
+    [METER_TAKEOVER] = "takeover", [METER_LATE] = "late",
 };
 
 #define KIND_COUNT (sizeof kind_names / sizeof *kind_names)
@@ -51,15 +51,15 @@ static const char *const kind_names[] = {
 static const field fields[] = {
     {FIELD(time_s), REAL, ALL},
     {FIELD(epoch), COUNT,
-     IN(PLAN) | IN(MOVE) | IN(ROUND) | IN(LOST) | IN(BACK) | IN(TAKEOVER) | IN(SCENARIO) |
-         IN(ADVICE) | IN(CHECKPOINT)},
+     IN(PLAN) | IN(MOVE) | IN(ROUND) | IN(LOST) | IN(BACK) | IN(TAKEOVER) | IN(LATE) |
+         IN(SCENARIO) | IN(ADVICE) | IN(CHECKPOINT)},
     {MEASURED(epoch), COUNT, IN(EPOCH)},
     {FIELD(generation), WHOLE, IN(PLAN) | IN(MOVE) | IN(EPOCH) | IN(TAKEOVER) | IN(END)},
     {FIELD(network), TEXT, IN(START)},
     {FIELD(model), TEXT, IN(START)},
     {FIELD(seed), WHOLE, IN(START)},
     {FIELD(epochs), COUNT, IN(START)},
-    {FIELD(round), COUNT, IN(ROUND)},
+    {FIELD(round), COUNT, IN(ROUND) | IN(LATE)},
     {FIELD(rounds), COUNT, IN(START) | IN(ROUND)},
     {FIELD(workers), SIZE, IN(START)},
     {MEASURED(rounds), COUNT, IN(EPOCH)},
@@ -83,13 +83,13 @@ static const field fields[] = {
     {FIELD(from), TEXT, IN(MOVE)},
     {FIELD(to), TEXT, IN(MOVE)},
     {FIELD(bytes), COUNT, IN(MOVE)},
-    {FIELD(node), TEXT, IN(LOST) | IN(BACK) | IN(SCENARIO)},
+    {FIELD(node), TEXT, IN(LOST) | IN(BACK) | IN(LATE) | IN(SCENARIO)},
     {FIELD(seconds), REAL, IN(MOVE) | IN(END)},
     {FIELD(accuracy), REAL, IN(END)},
     {FIELD(status), STATUS, IN(END)},
     {FIELD(text), TEXT,
-     IN(START) | IN(PLAN) | IN(MOVE) | IN(LOST) | IN(BACK) | IN(TAKEOVER) | IN(SCENARIO) |
-         IN(ADVICE) | IN(CHECKPOINT) | IN(WARNING) | IN(END)},
+     IN(START) | IN(PLAN) | IN(MOVE) | IN(LOST) | IN(BACK) | IN(TAKEOVER) | IN(LATE) |
+         IN(SCENARIO) | IN(ADVICE) | IN(CHECKPOINT) | IN(WARNING) | IN(END)},
 };
 
 #define FIELD_COUNT (sizeof fields / sizeof *fields)

@@ -19,6 +19,7 @@ typedef enum meter_event_kind {
     METER_LOST,     /* epoch, node, text: "dead: connection reset", "silent: not heard for 3.0 s" */
     METER_BACK,     /* epoch, node, text: a lost node is there again, as a new process */
     METER_TAKEOVER, /* epoch, generation, text: who follows a killed coordinator, with whom */
+    METER_LATE,     /* epoch, round, node, text: what came too late and was refused */
     METER_SCENARIO, /* epoch, node, text: "free storage is 1 MiB" */
     METER_ADVICE,   /* epoch, text: what adjusting would do and why, where it is switched off */
     METER_CHECKPOINT, /* epoch, text: path */

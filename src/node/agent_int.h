@@ -19,6 +19,15 @@ typedef enum agent_role { AGENT_WORKER, AGENT_LOCAL, AGENT_GLOBAL } agent_role;
 
 typedef struct agent agent;
 
+/* A copied chunk on its way, see edges_send. */
+typedef struct parcel parcel;
+
+/* What an edge is sending of one chunk, and what it sends next. */
+typedef struct slot {
+    parcel *under_way;
+    parcel *next;
+} slot;
+
 /* A connection of the tree, or one that brings state. The child opens it and asks to attach. */
 typedef struct edge {
     agent *agent;
@@ -29,6 +38,7 @@ typedef struct edge {
     uint64_t generation;
     uint8_t *staging;  /* a chunk, where the parent's chunks arrive; owned */
     uint8_t *inbox;    /* a chunk of the server's inbox, where the child's chunks arrive */
+    slot *slots;       /* per chunk; NULL: chunks are lent, not copied */
     uint8_t *words;    /* where versions and the announcement of a state arrive; owned */
     struct edge *next; /* in the list of all edges */
 } edge;
@@ -121,6 +131,8 @@ struct agent {
     int64_t *arrival_versions;
     stopwatch watch;
     message_done last_done; /* for a coordinator that has not heard of it; round 0: none */
+    int64_t *late_round[2]; /* per node: the last round of a contribution that its local server, or
+                               the global one, here refused as late */
     double sum_s;           /* since the last measurement */
     double computed_s;      /* likewise */
     int64_t computed_samples;
@@ -139,7 +151,13 @@ void edges_drop_wish(agent *a, agent_role child);
 void edges_close_older(agent *a, uint64_t generation); /* but for guests that wait for it */
 void edges_close_children(agent *a, agent_role child);
 edge *edges_to_child(const agent *a, agent_role child, int32_t node);
-void edges_send(agent *a, edge *e, wire_header header, const void *chunk); /* lent until sent */
+
+/* Sends a frame with a chunk or without. Where everyone is waited for, the chunk is lent until
+ * sent: a server's or worker's buffer of it changes only when all have answered to what it holds.
+ * With a quorum nobody waits for a slow edge, so the chunk is copied; and of each chunk the edge
+ * has one in the queue, behind which only the newest waits, so that a slow edge does not fall
+ * further back. */
+void edges_send(agent *a, edge *e, wire_header header, const void *chunk);
 void edges_send_copy(agent *a, edge *e, wire_header header, const void *payload, size_t bytes);
 edgeps_err edges_lead(agent *a, int32_t node, uint32_t port, edge **out); /* for state */
 

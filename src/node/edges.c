@@ -27,6 +27,9 @@ static void forget_edge(edge *e)
             *at = e->next;
             break;
         }
+    for (int64_t c = 0; e->slots && c < job_chunk_count(&a->job); c++)
+        mem_free(e->slots[c].next);
+    mem_free(e->slots);
     mem_free(e->staging);
     mem_free(e->words);
     mem_free(e);
@@ -80,12 +83,73 @@ static void queue(agent *a, edge *e, wire_header *header, conn_frame *frame)
         agent_fail(a, diag_fail(a->diag, err, "no memory to send"));
 }
 
+static bool is_push(const edge *e) { return e->outgoing && e->child == AGENT_WORKER; }
+
+struct parcel {
+    edge *edge;
+    wire_header header;
+    uint8_t bytes[];
+};
+
+static void send_parcel(parcel *p);
+
+static void parcel_sent(void *ctx, edgeps_err err)
+{
+    parcel *p = ctx;
+    slot *s = &p->edge->slots[p->header.chunk];
+    parcel *next = s->next;
+    *s = (slot){NULL, NULL};
+    if (is_push(p->edge))
+        push_sent(p->edge->agent, err);
+    mem_free(p);
+    if (next && !err)
+        send_parcel(next);
+    else
+        mem_free(next);
+}
+
+static void send_parcel(parcel *p)
+{
+    agent *a = p->edge->agent;
+    conn_frame frame = {.payload = p->bytes,
+                        .bytes = (uint64_t)job_chunk_payload_bytes(&a->job, p->header.chunk),
+                        .sent = parcel_sent,
+                        .ctx = p};
+    p->edge->slots[p->header.chunk].under_way = p;
+    a->watch.unsent += is_push(p->edge);
+    queue(a, p->edge, &p->header, &frame);
+}
+
+static void send_copy(agent *a, edge *e, wire_header header, const void *chunk)
+{
+    size_t bytes = (size_t)job_chunk_payload_bytes(&a->job, header.chunk);
+    slot *s = &e->slots[header.chunk];
+    parcel *p = mem_alloc(sizeof *p + bytes, 1);
+    if (!p) {
+        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory to send"));
+        return;
+    }
+    p->edge = e;
+    p->header = header;
+    memcpy(p->bytes, chunk, bytes);
+    if (!s->under_way) {
+        send_parcel(p);
+        return;
+    }
+    mem_free(s->next);
+    s->next = p;
+}
+
 void edges_send(agent *a, edge *e, wire_header header, const void *chunk)
 {
+    if (chunk && e->slots) {
+        send_copy(a, e, header, chunk);
+        return;
+    }
     conn_frame frame = {.payload = chunk};
     if (chunk)
         frame.bytes = (uint64_t)job_chunk_payload_bytes(&a->job, header.chunk);
-    if (chunk && e->outgoing && e->child == AGENT_WORKER) {
+    if (chunk && is_push(e)) {
         frame.sent = push_sent;
         frame.ctx = a;
         a->watch.unsent++;
@@ -340,8 +404,11 @@ static edge *make_edge(agent *a, bool outgoing, agent_role child, int32_t peer)
     e->words = mem_alloc(words_bytes(a), 1);
     if (outgoing)
         e->staging = mem_alloc((size_t)a->job.chunk_bytes, 1);
+    bool copies = a->settings.patience.quorum > 0;
+    if (copies)
+        e->slots = mem_alloc((size_t)job_chunk_count(&a->job), sizeof *e->slots);
     a->edges = e;
-    if (!e->words || (outgoing && !e->staging)) {
+    if (!e->words || (copies && !e->slots) || (outgoing && !e->staging)) {
         forget_edge(e);
         return NULL;
     }

@@ -106,6 +106,7 @@ static void welcome(host *h, size_t node)
         .rounds = h->rounds,
         .rate = o->rate,
         .momentum = o->momentum,
+        .patience = o->patience,
         .shard = h->shard_of[node],
         .shard_count = h->shard_count,
         .data_dir = o->data_dir,
@@ -216,6 +217,22 @@ static void round_committed(host *h, const wire_header *header)
                                   .rounds = h->rounds});
 }
 
+static bool late(host *h, const wire_header *header, const void *payload)
+{
+    message_late m;
+    if (!message_get_late(payload, header->length, &m) || m.node >= h->net->count ||
+        header->round < 1)
+        return false;
+    record_event(h, (meter_event){.kind = METER_LATE,
+                                  .epoch = (header->round - 1) / h->rounds + 1,
+                                  .round = (header->round - 1) % h->rounds + 1,
+                                  .node = host_name(h, m.node),
+                                  .text = m.role == MESSAGE_LOCAL
+                                              ? "its gradient came after the sum"
+                                              : "the sum of its workers came after the sum"});
+    return true;
+}
+
 /* An agent that cannot go on: before training begins the job cannot either. */
 static bool trouble(host *h, member *m, const void *payload, uint64_t bytes)
 {
@@ -251,6 +268,8 @@ static bool report(host *h, member *m, const wire_header *header, const void *pa
             return false;
         transfer_moved(h, header->round, moved.ok, moved.text);
         return true;
+    case MESSAGE_LATE:
+        return late(h, header, payload);
     case MESSAGE_TROUBLE:
         return trouble(h, m, payload, header->length);
     default:

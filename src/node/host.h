@@ -8,6 +8,7 @@
 #include "job/job.h"
 #include "meter/event.h"
 #include "network/network.h"
+#include "proto/proto.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ typedef struct host_options {
     uint64_t seed;
     double rate; /* learning rate */
     double momentum;
+    proto_patience patience;
     bool dirichlet;
     double alpha;
     bool reference_backend;

@@ -105,6 +105,16 @@ static bool is_trouble(const message_trouble *m)
 
 MESSAGE(trouble)
 
+static void walk_late(walk *k, message_late *m)
+{
+    walk_u32(k, &m->node);
+    walk_u8(k, &m->role);
+}
+
+static bool is_late(const message_late *m) { return m->role <= MESSAGE_GLOBAL; }
+
+MESSAGE(late)
+
 static void walk_set(walk *k, message_set *m)
 {
     walk_u8(k, &m->change);
@@ -157,6 +167,10 @@ static void walk_settings(walk *k, message_welcome *m)
     walk_i64(k, &m->rounds);
     walk_f64(k, &m->rate);
     walk_f64(k, &m->momentum);
+    walk_f64(k, &m->patience.quorum);
+    walk_i64(k, &m->patience.timeout_ns);
+    walk_f64(k, &m->patience.times_median);
+    walk_i64(k, &m->patience.staleness);
     walk_u32(k, &m->shard);
     walk_u32(k, &m->shard_count);
     walk_text(k, &m->data_dir);

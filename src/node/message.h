@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "plan/plan.h"
+#include "proto/proto.h"
 #include "wire/codec.h"
 #include "wire/wire.h"
 
@@ -35,6 +36,7 @@ typedef enum message_type {
     MESSAGE_MEASURED,
     MESSAGE_MOVED,
     MESSAGE_TROUBLE,
+    MESSAGE_LATE,
     /* control plane, coordinator -> agent */
     MESSAGE_WELCOME = 64,
     MESSAGE_PLAN,
@@ -90,6 +92,7 @@ typedef struct message_welcome {
     int64_t rounds; /* of an epoch */
     double rate;    /* learning rate */
     double momentum;
+    proto_patience patience;
     uint32_t shard; /* this worker's part of the data, of `shard_count`; equal when it has none */
     uint32_t shard_count;
     const char *data_dir;
@@ -142,6 +145,12 @@ typedef struct message_trouble {
     const char *text;
 } message_trouble;
 
+/* A contribution of a child came after its sum, in the round that the header tells. */
+typedef struct message_late {
+    uint32_t node;
+    uint8_t role; /* of the server that refused it */
+} message_late;
+
 /* A change of the scenario: network_change and its value. */
 typedef struct message_set {
     uint8_t change;
@@ -171,6 +180,7 @@ void message_put_done(wire_writer *w, const message_done *m);
 void message_put_measured(wire_writer *w, const message_measured *m);
 void message_put_moved(wire_writer *w, const message_moved *m);
 void message_put_trouble(wire_writer *w, const message_trouble *m);
+void message_put_late(wire_writer *w, const message_late *m);
 void message_put_set(wire_writer *w, const message_set *m);
 void message_put_move(wire_writer *w, const message_move *m);
 void message_put_state(wire_writer *w, const message_state *m);
@@ -184,6 +194,7 @@ bool message_get_done(const void *bytes, size_t count, message_done *m);
 bool message_get_measured(const void *bytes, size_t count, message_measured *m);
 bool message_get_moved(const void *bytes, size_t count, message_moved *m);
 bool message_get_trouble(const void *bytes, size_t count, message_trouble *m);
+bool message_get_late(const void *bytes, size_t count, message_late *m);
 bool message_get_set(const void *bytes, size_t count, message_set *m);
 bool message_get_move(const void *bytes, size_t count, message_move *m);
 bool message_get_state(const void *bytes, size_t count, message_state *m);

@@ -108,6 +108,7 @@ static void a_welcome_comes_back_with_its_links(void **state)
     const char *const addresses[] = {"127.0.0.1", "10.77.0.2"};
     const char *const names[] = {"oslo", "lyon"};
     message_welcome m = {.job = 9,
+                         .patience = {0.5, 7, 0.25, 3},
                          .node = 1,
                          .incarnation = 2,
                          .node_count = 2,

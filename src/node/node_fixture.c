@@ -51,6 +51,7 @@ static const char *or_empty(const char *text) { return text ? text : ""; }
 static void observe(void *observer, const meter_event *event)
 {
     fixture *f = observer;
+    f->rounds += event->kind == METER_ROUND && event->round > 0;
     if (event->kind == METER_ROUND || f->event_count == FIXTURE_MOST_EVENTS)
         return;
     fixture_event *e = &f->events[f->event_count++];
@@ -114,7 +115,7 @@ edgeps_err fixture_run(fixture *f, edgeps_diag *diag)
     make_folder(f, "checkpoints");
     make_folder(f, "plans");
     f->options.net = f->net;
-    f->started = f->event_count = 0;
+    f->started = f->event_count = f->rounds = 0;
     edgeps_err err = host_run(&f->options, diag);
     for (size_t i = 0; i < f->started; i++)
         pthread_join(f->threads[i], NULL);

@@ -30,6 +30,7 @@ typedef struct fixture {
     size_t started;
     fixture_event events[FIXTURE_MOST_EVENTS];
     size_t event_count;
+    size_t rounds; /* that the global server has made */
 } fixture;
 
 /* `count` equal nodes, a learnable synthetic data set of `samples`, and an MLP job on them. */

@@ -6,6 +6,7 @@
 #include "loop/loop.h"
 #include "nn/dataset.h"
 #include "nn/nn.h"
+#include "nn/split.h"
 #include "store/checkpoint.h"
 
 #include <setjmp.h>
@@ -27,8 +28,28 @@ static void must_run(fixture *f)
         fail_msg("%s", diag.text);
 }
 
-/* One step of gradient descent on all samples at once, computed here in one piece. */
-static float *flat_step(const fixture *f)
+/* The samples of all nodes but one, or of all of them. */
+static size_t list_samples(const fixture *f, const nn_dataset *d, size_t without, uint32_t *indices)
+{
+    nn_partition parts;
+    nn_split_way way = {f->options.dirichlet ? NN_SPLIT_DIRICHLET : NN_SPLIT_IID, f->options.alpha,
+                        f->options.seed};
+    size_t count = 0;
+    assert_int_equal(nn_split(nn_dataset_labels(d, NN_TRAIN), nn_dataset_count(d, NN_TRAIN),
+                              f->net->count, &way, &parts),
+                     EDGEPS_OK);
+    for (size_t p = 0; p < parts.parts; p++)
+        for (size_t k = parts.offsets[p]; p != without && k < parts.offsets[p + 1]; k++)
+            indices[count++] = parts.indices[k];
+    nn_partition_free(&parts);
+    return count;
+}
+
+#define NOBODY SIZE_MAX
+
+/* One step of gradient descent on all samples at once, but those of one node, computed here in one
+ * piece. */
+static float *flat_step(const fixture *f, size_t without)
 {
     size_t count = (size_t)nn_parameter_count(NN_MLP);
     float *parameters = mem_alloc(count, sizeof *parameters);
@@ -41,8 +62,7 @@ static float *flat_step(const fixture *f)
     float *images = mem_alloc(samples * NN_IMAGE_VALUES, sizeof *images);
     uint8_t *labels = mem_alloc(samples, 1);
     uint32_t *indices = mem_alloc(samples, sizeof *indices);
-    for (size_t k = 0; k < samples; k++)
-        indices[k] = (uint32_t)k;
+    samples = list_samples(f, data, without, indices);
     nn_dataset_batch(data, NN_TRAIN, indices, samples, images, labels);
     assert_int_equal(nn_model_make(NN_MLP, NN_REF, samples, NULL, &model), EDGEPS_OK);
     nn_initialise(NN_MLP, f->options.seed, parameters);
@@ -81,7 +101,7 @@ static void a_tree_of_servers_equals_one_flat_weighted_average(void **state)
         f.options.max_locals = locals;
         f.options.algorithm = "random";
         must_run(&f);
-        float *tree = fixture_model(&f), *flat = flat_step(&f);
+        float *tree = fixture_model(&f), *flat = flat_step(&f, NOBODY);
         double distance = relative_distance(tree, flat, (size_t)nn_parameter_count(NN_MLP));
         if (!(distance <= 1e-6))
             fail_msg("%d local servers: the parameters differ by %g", (int)locals, distance);
@@ -89,6 +109,57 @@ static void a_tree_of_servers_equals_one_flat_weighted_average(void **state)
         mem_free(flat);
         fixture_free(&f);
     }
+}
+
+/* The third node needs minutes for a gradient: one round is made without it. */
+static void a_round_closes_at_its_time_out_with_the_weights_of_who_is_in(void **state)
+{
+    (void)state;
+    static const proto_patience patiences[] = {
+        {.quorum = 0.6, .timeout_ns = 100000000},
+        {.quorum = 0.6, .timeout_ns = 100000000, .staleness = 2}};
+    for (size_t k = 0; k < 2; k++) {
+        fixture f;
+        fixture_make(&f, 3, 300, 100);
+        f.net->nodes[2].compute_samples_per_s = 1;
+        f.options.emulate = true;
+        f.options.dirichlet = true;
+        f.options.alpha = 0.5;
+        f.options.max_locals = 1;
+        f.options.patience = patiences[k];
+        must_run(&f);
+        float *tree = fixture_model(&f), *flat = flat_step(&f, 2);
+        double distance = relative_distance(tree, flat, (size_t)nn_parameter_count(NN_MLP));
+        if (!(distance <= 1e-6))
+            fail_msg("the parameters differ by %g", distance);
+        assert_null(fixture_nth(&f, METER_LOST, 0));
+        mem_free(tree);
+        mem_free(flat);
+        fixture_free(&f);
+    }
+}
+
+/* One worker of four makes no gradient at all during the run; links and speeds are the others'. */
+static void rounds_go_on_without_a_worker_that_stands_still(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, 4, 1200, 20);
+    f.net->nodes[3].compute_samples_per_s = 0.1;
+    f.options.emulate = true;
+    f.options.epochs = 4;
+    f.options.max_locals = 1;
+    f.options.patience = (proto_patience){.quorum = 0.75, .timeout_ns = 20000000};
+    must_run(&f);
+    const fixture_event *last = fixture_nth(&f, METER_EPOCH, 3);
+    assert_non_null(last);
+    assert_int_equal(f.rounds, 4 * 15);
+    assert_int_equal(last->measured.workers, 4); /* the fourth told that the epoch is over */
+    assert_true(last->measured.samples <= 900);
+    assert_null(fixture_nth(&f, METER_LOST, 0));
+    if (!(last->measured.accuracy > 0.8))
+        fail_msg("accuracy %g", last->measured.accuracy);
+    fixture_free(&f);
 }
 
 static void a_job_learns_and_records_what_happened(void **state)
@@ -363,6 +434,8 @@ int main(void)
         cmocka_unit_test(who_says_another_s_name_is_turned_away),
         cmocka_unit_test(enciphered_training_gives_the_same_model),
         cmocka_unit_test(a_tree_of_servers_equals_one_flat_weighted_average),
+        cmocka_unit_test(a_round_closes_at_its_time_out_with_the_weights_of_who_is_in),
+        cmocka_unit_test(rounds_go_on_without_a_worker_that_stands_still),
         cmocka_unit_test(a_job_learns_and_records_what_happened),
         cmocka_unit_test(the_global_server_moves_when_its_storage_falls_and_nothing_is_lost),
         cmocka_unit_test(without_adjusting_the_job_says_what_it_would_do),

@@ -16,9 +16,14 @@ edgeps_err roles_make(agent *a)
     if (!err)
         err = global_make(chunks, &a->global);
     a->arrival_versions = mem_alloc((size_t)chunks, sizeof *a->arrival_versions);
+    for (int k = 0; k < 2; k++)
+        a->late_round[k] = mem_alloc(a->settings.node_count, sizeof **a->late_round);
+    a->worker.staleness = a->settings.patience.staleness;
+    a->local.family.patience = a->global.family.patience = a->settings.patience;
     a->local_buffers.role = MESSAGE_LOCAL;
     a->global_buffers.role = MESSAGE_GLOBAL;
-    return err ? err : a->arrival_versions ? EDGEPS_OK : EDGEPS_NOMEM;
+    bool all = a->arrival_versions && a->late_round[0] && a->late_round[1];
+    return err ? err : all ? EDGEPS_OK : EDGEPS_NOMEM;
 }
 
 void roles_free(agent *a)
@@ -27,6 +32,8 @@ void roles_free(agent *a)
     local_free(&a->local);
     global_free(&a->global);
     mem_free(a->arrival_versions);
+    mem_free(a->late_round[0]);
+    mem_free(a->late_round[1]);
     mem_free(a->letters);
     proto_effects_free(&a->effects);
 }
@@ -312,6 +319,29 @@ static void arm(agent *a, agent_role role, const proto_effect *effect)
         agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a timer"));
 }
 
+/* A straggler's chunk, here or on its way here: told once for all chunks of its round. */
+static void tell_late(agent *a, agent_role role, const proto_effect *effect)
+{
+    int32_t node = role == AGENT_WORKER ? (int32_t)a->settings.node : effect->node;
+    int64_t *told = &a->late_round[role == AGENT_GLOBAL][node];
+    if (effect->round <= *told)
+        return;
+    *told = effect->round;
+    wire_writer w = {0};
+    message_put_late(
+        &w, &(message_late){.node = (uint32_t)node,
+                            .role = role == AGENT_GLOBAL ? MESSAGE_GLOBAL : MESSAGE_LOCAL});
+    agent_report(a, MESSAGE_LATE, effect->generation, effect->round, &w);
+}
+
+static void drop(agent *a, agent_role role, const proto_effect *effect)
+{
+    log_line(LOG_DEBUG, "drops chunk %lld: %s", (long long)effect->chunk,
+             proto_why_text(effect->why));
+    if (effect->why == PROTO_TOO_LATE)
+        tell_late(a, role, effect);
+}
+
 static void refuse(agent *a, agent_role role, const proto_effect *effect)
 {
     edge *e = edges_to_child(a, role - 1, effect->node);
@@ -366,8 +396,7 @@ static void carry_out(agent *a, agent_role role, const proto_effect *effect, con
         keep(a, role, effect, payload);
         break;
     case PROTO_DROP:
-        log_line(LOG_DEBUG, "drops chunk %lld: %s", (long long)effect->chunk,
-                 proto_why_text(effect->why));
+        drop(a, role, effect);
         break;
     case PROTO_SUM: /* each contribution was added as it came */
         roles_post(a, role, &summed, NULL);

@@ -83,7 +83,8 @@ typedef enum proto_effect_kind {
     PROTO_TAKE,       /* likewise, add it */
     PROTO_STORE,      /* put the chunk that just arrived, at version `round`, into the parameters,
                          where it was at version `before` */
-    PROTO_DROP,       /* forget the chunk that just arrived; `why` tells */
+    PROTO_DROP,       /* forget the chunk that just arrived; `why` tells. A worker: its gradient of
+                         `round` is PROTO_TOO_LATE */
     PROTO_SUM,   /* what `node` children had for `chunk` of `round` is in; answer PROTO_SUMMED when
                     added */
     PROTO_APPLY, /* update `chunk` of the parameters with the accumulator, of `weight` samples */

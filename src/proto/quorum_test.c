@@ -283,6 +283,7 @@ static void check_straggler(int64_t staleness, size_t pushes)
     worker_takes(&w, &effects, (proto_event){.kind = PROTO_COMPUTED, .round = 1, .weight = 5});
     assert_int_equal(count_effects(&effects, PROTO_SEND_UP), pushes);
     assert_int_equal(count_effects(&effects, PROTO_HAVE), 1);
+    assert_int_equal(count_effects(&effects, PROTO_DROP), pushes == 0);
     /* After a cut nothing of a round that is over goes up again. */
     worker_takes(&w, &effects, (proto_event){.kind = PROTO_PARENT_LOST});
     worker_takes(&w, &effects, (proto_event){.kind = PROTO_ATTACHED});

@@ -127,7 +127,11 @@ static edgeps_err computed(worker *w, const proto_event *event, proto_effects *e
     w->weight = event->weight;
     if (!w->attached)
         return EDGEPS_OK;
+    size_t before = effects->count;
     edgeps_err err = push(w, false, effects);
+    if (!err && effects->count == before) /* all of it would be refused */
+        err = proto_effects_add(
+            effects, (proto_effect){.kind = PROTO_DROP, .why = PROTO_TOO_LATE, .round = w->round});
     if (!err && w->missed)
         err = proto_effects_add(effects,
                                 (proto_effect){.kind = PROTO_HAVE, .generation = w->generation});

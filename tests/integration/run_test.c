@@ -99,6 +99,13 @@ static void expect_epochs(const command *c, int epochs)
     expect(c, words);
 }
 
+/* As the summary tells it, a fraction. */
+static double accuracy_of(const command *c)
+{
+    const char *label = "  accuracy ", *at = strstr(c->text, label);
+    return at ? strtod(at + strlen(label), NULL) / 100 : -1;
+}
+
 /* No process of the run is left. */
 static void expect_nobody_left(const command *c) { assert_int_equal(kill(-c->pid, 0), -1); }
 
@@ -233,6 +240,44 @@ static void a_stopped_node_is_left_out_when_it_stays_silent(void **state)
     expect(&c, "lost c: silent: not heard for 1.5 s");
     expect_epochs(&c, 3);
     expect_nobody_left(&c);
+}
+
+/* Node d takes 250 ms for what the others do in 1.25 ms. */
+static void rounds_go_on_without_a_slow_worker_and_what_comes_late_is_counted(void **state)
+{
+    (void)state;
+    command c;
+    write_network("{\"epoch\": 1, \"node\": \"d\", \"compute\": \"100 samples/s\"}");
+    run(&c, (const char *const[]){"--quorum", "0.7", "--round-timeout", "40 ms", NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect_epochs(&c, 3);
+    expect(&c, "goes on without d: its gradient came after the sum");
+    expect(&c, "  late        d (in ");
+    if (strstr(c.text, "lost") || accuracy_of(&c) < 0.9)
+        fail_msg("%s", c.text);
+}
+
+/* What has to do with stragglers, and is wrong. */
+static void a_bad_quorum_time_out_or_staleness_is_refused_in_one_line(void **state)
+{
+    (void)state;
+    static const char *const bad[][3] = {
+        {"--quorum", "0", "above 0"},         {"--quorum", "1.5", "--quorum"},
+        {"--quorum", "most", "--quorum"},     {"--round-timeout", "2", "--round-timeout"},
+        {"--round-timeout", "0x", "2x"},      {"--round-timeout", "-1 s", "500 ms"},
+        {"--round-timeout", "x", "500 ms"},   {"--round-timeout", "0 s", "500 ms"},
+        {"--staleness", "-1", "--staleness"}, {"--staleness", "1", "--quorum"},
+    };
+    write_network("");
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        command c;
+        run(&c, (const char *const[]){bad[k][0], bad[k][1], NULL});
+        command_finish(&c);
+        expect_status(&c, 2);
+        expect(&c, bad[k][2]);
+        assert_ptr_equal(strchr(c.text, '\n'), c.text + strlen(c.text) - 1);
+    }
 }
 
 static void an_interrupted_run_ends_at_once_and_is_resumed(void **state)
@@ -513,6 +558,8 @@ int main(void)
         UNIT(a_killed_global_server_is_restored_from_its_standby),
         UNIT(a_node_whose_agent_is_started_again_joins),
         UNIT(a_stopped_node_is_left_out_when_it_stays_silent),
+        UNIT(rounds_go_on_without_a_slow_worker_and_what_comes_late_is_counted),
+        UNIT(a_bad_quorum_time_out_or_staleness_is_refused_in_one_line),
         UNIT(an_interrupted_run_ends_at_once_and_is_resumed),
         UNIT(stores_and_forwards_where_asked),
         UNIT(agents_end_when_their_coordinator_is_killed_and_none_takes_over),
