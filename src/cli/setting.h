@@ -20,7 +20,8 @@ enum {
 };
 
 #define SETTING_ROWS                                                                               \
-    [SETTING_MODEL] = {"model", "NAME", "lenet5", "lenet5 or mlp", false},                         \
+    [SETTING_MODEL] = {"model", "NAME", "lenet5", "lenet5, mlp, or a number of parameters",        \
+                       false},                                                                     \
     [SETTING_ALGO] = {"algo", "NAME", "approx",                                                    \
                       "placement algorithm; edgeps plan --help lists them", false},                \
     [SETTING_SEED] = {"seed", "N", "1", "the same seed gives the same answer", false},             \

@@ -8,7 +8,8 @@
 enum { MODEL, MAX_LOCALS, TRANSFER, JSON, HELP, OPTIONS };
 
 static const options_row rows[OPTIONS] = {
-    [MODEL] = {"model", "NAME", NULL, "judge storage for this model, too: lenet5 or mlp", false},
+    [MODEL] = {"model", "NAME", NULL, "judge storage for this model, too, as of edgeps plan",
+               false},
     [MAX_LOCALS] = {"max-locals", "K", "4", "with --model: most local servers", false},
     [TRANSFER] = {"transfer", "HOW", "pipelined", "with --model: pipelined or store-and-forward",
                   false},

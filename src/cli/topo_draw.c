@@ -53,6 +53,7 @@ static edgeps_err load_plan(const char *path, const network *net, edgeps_diag *d
     if (!err)
         err = plan_json_load(path, p, diag, pl);
     problem_free(p);
+    j->model = NULL; /* the name is lent from `origin` */
     return err;
 }
 

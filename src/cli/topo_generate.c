@@ -12,6 +12,10 @@ enum {
     ALPHA,
     BETA,
     SPREAD,
+    RATE_SPREAD,
+    ASYMMETRY,
+    COMPUTE_SPREAD,
+    FREE_SPREAD,
     RATE,
     WAN_RATE,
     COMPUTE,
@@ -32,6 +36,10 @@ static const options_row rows[OPTIONS] = {
     [ALPHA] = {"alpha", "X", NULL, "waxman: how likely long links are (default 0.15)", false},
     [BETA] = {"beta", "X", NULL, "waxman: how likely all links are (default 0.6)", false},
     [SPREAD] = {"spread", "X", NULL, "largest over smallest of each value (default 10)", false},
+    [RATE_SPREAD] = {"rate-spread", "X", NULL, "... of down rates (default that of all)", false},
+    [ASYMMETRY] = {"asymmetry", "X", NULL, "most down over up (default the spread)", false},
+    [COMPUTE_SPREAD] = {"compute-spread", "X", NULL, "... of speeds (default that of all)", false},
+    [FREE_SPREAD] = {"free-spread", "X", NULL, "... of storage (default that of all)", false},
     [RATE] = {"rate", "RATE", NULL,
               "middle of down rates (default 1 Gbit/s in two-tier, else 100 Mbit/s)", false},
     [WAN_RATE] = {"wan-rate", "RATE", NULL,
@@ -73,6 +81,16 @@ static edgeps_err read_quantity(const char *const *value, int row, quantity_kind
     return diag_wrap(diag, EDGEPS_USAGE, "--%s", rows[row].name);
 }
 
+static edgeps_err read_spreads(const char *const *value, edgeps_diag *diag, generate_options *o)
+{
+    double *const spreads[] = {&o->spread, &o->rate_spread, &o->asymmetry, &o->compute_spread,
+                               &o->free_spread};
+    edgeps_err err = EDGEPS_OK;
+    for (int k = 0; !err && k <= FREE_SPREAD - SPREAD; k++)
+        err = read_real(value, SPREAD + k, 1, GENERATE_MAX_SPREAD, diag, spreads[k]);
+    return err;
+}
+
 static edgeps_err read_base(const char *const *value, edgeps_diag *diag, generate_options *o)
 {
     int kind;
@@ -108,7 +126,7 @@ static edgeps_err read_options(const char *const *value, edgeps_diag *diag, gene
     if (!err)
         err = read_whole(value, EPOCHS, GENERATE_MAX_EVENTS, diag, &epochs);
     if (!err)
-        err = read_real(value, SPREAD, 1, GENERATE_MAX_SPREAD, diag, &o->spread);
+        err = read_spreads(value, diag, o);
     if (!err)
         err = read_quantity(value, RATE, QUANTITY_RATE, diag, &o->rate_bytes_per_s);
     if (!err)

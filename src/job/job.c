@@ -1,5 +1,8 @@
 #include "job/job.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MIN_CHUNK_BYTES 16384
@@ -29,6 +32,22 @@ static int64_t default_chunk_bytes(int64_t parameter_count, job_transfer transfe
     return bytes > MIN_CHUNK_BYTES ? bytes : MIN_CHUNK_BYTES;
 }
 
+/* The number of parameters; 0: no such model. A known name becomes that of the table. */
+static int64_t parameters_of(const char **model)
+{
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (strcmp(models[i].name, *model) == 0) {
+            *model = models[i].name;
+            return models[i].parameter_count;
+        }
+    char *end;
+    if (!isdigit((unsigned char)**model))
+        return 0;
+    errno = 0;
+    long long count = strtoll(*model, &end, 10);
+    return errno || *end || count > JOB_MAX_PARAMETERS ? 0 : count;
+}
+
 edgeps_err job_make(const char *model, int64_t sample_count, int64_t batch_samples,
                     job_transfer transfer, edgeps_diag *diag, job *out)
 {
@@ -36,21 +55,20 @@ edgeps_err job_make(const char *model, int64_t sample_count, int64_t batch_sampl
         return diag_fail(diag, EDGEPS_USAGE, "no training samples");
     if (batch_samples < 1)
         return diag_fail(diag, EDGEPS_USAGE, "batch: must be at least 1 sample");
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        if (strcmp(models[i].name, model) != 0)
-            continue;
-        *out = (job){
-            .model = models[i].name,
-            .parameter_count = models[i].parameter_count,
-            .sample_count = sample_count,
-            .batch_samples = batch_samples,
-            .transfer = transfer,
-            .chunk_bytes = default_chunk_bytes(models[i].parameter_count, transfer),
-        };
-        return EDGEPS_OK;
-    }
-    return diag_fail(diag, EDGEPS_USAGE, "model '%s' is not known; choose one of: %s", model,
-                     job_model_names());
+    int64_t parameter_count = parameters_of(&model);
+    if (!parameter_count)
+        return diag_fail(diag, EDGEPS_USAGE,
+                         "model '%s' is not known; choose one of: %s, or a number of parameters",
+                         model, job_model_names());
+    *out = (job){
+        .model = model,
+        .parameter_count = parameter_count,
+        .sample_count = sample_count,
+        .batch_samples = batch_samples,
+        .transfer = transfer,
+        .chunk_bytes = default_chunk_bytes(parameter_count, transfer),
+    };
+    return EDGEPS_OK;
 }
 
 int64_t job_parameter_bytes(const job *j) { return j->parameter_count * JOB_VALUE_BYTES; }

@@ -23,11 +23,12 @@ EDGEPS_API_BEGIN
 #define JOB_CHECKPOINT_EXTRA 16384 /* room for a checkpoint's header and record */
 #define JOB_FRAME_BYTES 64         /* header in front of each chunk; wire asserts that it agrees */
 #define JOB_MAX_CHUNKS 65535
+#define JOB_MAX_PARAMETERS (INT64_C(1) << 40)
 
 typedef enum job_transfer { JOB_PIPELINED, JOB_STORE_AND_FORWARD } job_transfer;
 
 typedef struct job {
-    const char *model; /* name in the table of models; not owned */
+    const char *model; /* name in the table of models, or what job_make was told; not owned */
     int64_t parameter_count;
     int64_t sample_count;  /* training samples of all workers together */
     int64_t batch_samples; /* samples of an average worker in a round */
@@ -35,8 +36,9 @@ typedef struct job {
     int64_t chunk_bytes; /* payload of a chunk, a multiple of JOB_VALUE_BYTES */
 } job;
 
-/* A job that trains the model called `model` ("lenet5", "mlp") on `sample_count` samples. The chunk
- * size follows from model and discipline: pipelined, the larger of 16 KiB and a 64th of the
+/* A job that trains the model called `model` ("lenet5", "mlp"), or one of which the number of
+ * parameters is all that is known ("1000000"), on `sample_count` samples; `model` is lent. The
+ * chunk size follows from model and discipline: pipelined, the larger of 16 KiB and a 64th of the
  * gradient. EDGEPS_USAGE names the known models when `model` is none of them. */
 edgeps_err job_make(const char *model, int64_t sample_count, int64_t batch_samples,
                     job_transfer transfer, edgeps_diag *diag, job *out);

@@ -131,6 +131,19 @@ static void an_unknown_model_is_refused_with_the_known_ones(void **state)
     assert_string_equal(j.model, "untouched");
 }
 
+static void a_number_is_a_model_of_so_many_parameters(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {"0", "1.5", "-3", "+3", "7x", "", "99999999999999999999"};
+    job j = make("1000000", JOB_PIPELINED), known = make("lenet5", JOB_PIPELINED),
+        counted = make("61706", JOB_PIPELINED);
+    assert_int_equal(job_parameter_bytes(&j), 4000000);
+    assert_string_equal(j.model, "1000000");
+    assert_int_equal(job_global_need_bytes(&counted, 3), job_global_need_bytes(&known, 3));
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
+        assert_int_equal(job_make(refused[k], 1, 1, JOB_PIPELINED, NULL, &j), EDGEPS_USAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +154,7 @@ int main(void)
         cmocka_unit_test(lenet5_in_three_shards),
         cmocka_unit_test(rounds_cover_all_samples),
         cmocka_unit_test(an_unknown_model_is_refused_with_the_known_ones),
+        cmocka_unit_test(a_number_is_a_model_of_so_many_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

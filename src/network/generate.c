@@ -104,13 +104,14 @@ static edgeps_err draw_nodes(network *net, const generate_options *o, edgeps_dia
         node->name = numbered("n", i + 1, net->count);
         if (!node->name)
             return no_memory(diag);
-        node->down_bytes_per_s = draw(&r, o->rate_bytes_per_s, o->spread, RATE_STEP_BYTES_PER_S);
+        node->down_bytes_per_s =
+            draw(&r, o->rate_bytes_per_s, o->rate_spread, RATE_STEP_BYTES_PER_S);
         node->up_bytes_per_s =
-            draw_part(&r, node->down_bytes_per_s, o->spread, RATE_STEP_BYTES_PER_S);
-        node->compute_samples_per_s = draw(&r, o->compute_samples_per_s, o->spread, 1);
+            draw_part(&r, node->down_bytes_per_s, o->asymmetry, RATE_STEP_BYTES_PER_S);
+        node->compute_samples_per_s = draw(&r, o->compute_samples_per_s, o->compute_spread, 1);
         node->access_s = draw_time_s(&r, latency_s, o->spread);
         node->free_bytes =
-            (int64_t)draw(&storage, (double)o->free_bytes, o->spread, FREE_STEP_BYTES);
+            (int64_t)draw(&storage, (double)o->free_bytes, o->free_spread, FREE_STEP_BYTES);
     }
     return EDGEPS_OK;
 }
@@ -128,7 +129,7 @@ static edgeps_err draw_scenario(network *net, const generate_options *o, edgeps_
             event->node = (uint32_t)i;
             event->change = NETWORK_FREE;
             event->epoch = epoch;
-            event->value = draw(&r, (double)o->free_bytes, o->spread, FREE_STEP_BYTES);
+            event->value = draw(&r, (double)o->free_bytes, o->free_spread, FREE_STEP_BYTES);
         }
     }
     return EDGEPS_OK;
@@ -150,8 +151,8 @@ static edgeps_err draw_two_tier(network *net, const generate_options *o, const r
     rng rates = rng_make(o->seed, STREAM_GRAPH), ways = rng_make(o->seed, STREAM_PAIRS);
     double *up = mem_alloc(n, sizeof *up), *down = mem_alloc(n, sizeof *down);
     for (size_t s = 0; up && down && s < n; s++) {
-        down[s] = draw(&rates, o->wan_bytes_per_s, o->spread, RATE_STEP_BYTES_PER_S);
-        up[s] = draw_part(&rates, down[s], o->spread, RATE_STEP_BYTES_PER_S);
+        down[s] = draw(&rates, o->wan_bytes_per_s, o->rate_spread, RATE_STEP_BYTES_PER_S);
+        up[s] = draw_part(&rates, down[s], o->asymmetry, RATE_STEP_BYTES_PER_S);
     }
     for (size_t k = 0; up && down && k < n * n; k++) {
         double detour = 1 + LATENCY_JITTER * rng_uniform(&ways);
@@ -201,7 +202,7 @@ static edgeps_err make_routes(const generate_options *o, const random_point *at,
             .from = k % 2 ? edge.b : edge.a,
             .to = k % 2 ? edge.a : edge.b,
             .latency_s = whole_us_s(cable_s(at[edge.a], at[edge.b])),
-            .bytes_per_s = draw(&r, o->wan_bytes_per_s, o->spread, RATE_STEP_BYTES_PER_S),
+            .bytes_per_s = draw(&r, o->wan_bytes_per_s, o->rate_spread, RATE_STEP_BYTES_PER_S),
         };
     }
     edgeps_err err = route_make(count, links, 2 * graph->edge_count, ROUTE_LATENCY, out);
@@ -250,11 +251,28 @@ static edgeps_err draw_sites(network *net, const generate_options *o, edgeps_dia
     return err;
 }
 
+static edgeps_err check_spreads(const generate_options *o, edgeps_diag *diag)
+{
+    const struct {
+        const char *name;
+        double spread;
+    } spreads[] = {
+        {"spread", o->spread},           {"rate-spread", o->rate_spread},
+        {"asymmetry", o->asymmetry},     {"compute-spread", o->compute_spread},
+        {"free-spread", o->free_spread},
+    };
+    for (size_t k = 0; k < sizeof spreads / sizeof *spreads; k++)
+        if (!(spreads[k].spread >= 1 && spreads[k].spread <= GENERATE_MAX_SPREAD))
+            return diag_fail(diag, EDGEPS_USAGE, "%s: %g is not within 1 and %g", spreads[k].name,
+                             spreads[k].spread, GENERATE_MAX_SPREAD);
+    return EDGEPS_OK;
+}
+
 static edgeps_err check(const generate_options *o, edgeps_diag *diag)
 {
-    if (!(o->spread >= 1 && o->spread <= GENERATE_MAX_SPREAD))
-        return diag_fail(diag, EDGEPS_USAGE, "spread: %g is not within 1 and %g", o->spread,
-                         GENERATE_MAX_SPREAD);
+    edgeps_err err = check_spreads(o, diag);
+    if (err)
+        return err;
     const struct {
         const char *name;
         double middle;
@@ -292,9 +310,25 @@ static size_t site_count(const generate_options *o)
     return o->kind == GENERATE_TWO_TIER ? (size_t)ceil(sqrt((double)o->nodes)) : o->nodes;
 }
 
-edgeps_err generate_network(const generate_options *o, edgeps_diag *diag, network **out)
+static void fill_spread(double *own, double spread)
+{
+    if (*own == 0)
+        *own = spread;
+}
+
+static generate_options with_spreads(generate_options o)
+{
+    fill_spread(&o.rate_spread, o.spread);
+    fill_spread(&o.asymmetry, o.spread);
+    fill_spread(&o.compute_spread, o.spread);
+    fill_spread(&o.free_spread, o.spread);
+    return o;
+}
+
+edgeps_err generate_network(const generate_options *asked, edgeps_diag *diag, network **out)
 {
     network *net = NULL;
+    const generate_options filled = with_spreads(*asked), *o = &filled;
     edgeps_err err = check(o, diag);
     if (!err)
         err = network_make_sites(o->nodes, site_count(o), diag, &net);

@@ -42,8 +42,12 @@ typedef struct generate_options {
     generate_kind kind;
     size_t nodes;
     uint64_t seed;
-    double spread;                /* 1 to GENERATE_MAX_SPREAD */
-    double rate_bytes_per_s;      /* middle of the nodes' down rates; up is 1/spread to 1 of it */
+    double spread;                /* 1 to GENERATE_MAX_SPREAD, of what has none of its own: */
+    double rate_spread;           /* of down rates, nodes' and sites'; 0, as below: `spread` */
+    double asymmetry;             /* up rates are 1/asymmetry to 1 of the down rates */
+    double compute_spread;        /* of speeds */
+    double free_spread;           /* of free storage */
+    double rate_bytes_per_s;      /* middle of the nodes' down rates */
     double wan_bytes_per_s;       /* the same of a site in two-tier; middle of links in graphs */
     double compute_samples_per_s; /* middle */
     int64_t free_bytes;           /* middle */

@@ -145,6 +145,28 @@ static void without_spread_all_nodes_are_equal(void **state)
     network_free(net);
 }
 
+static void each_kind_of_value_can_have_a_spread_of_its_own(void **state)
+{
+    (void)state;
+    generate_options o = generate_defaults(GENERATE_THESIS, 50, 4), own = o;
+    own.rate_spread = own.compute_spread = own.free_spread = 1;
+    own.asymmetry = 2;
+    network *net = generate(o), *changed = generate(own);
+    for (size_t i = 0; i < net->count; i++) {
+        const network_node *was = &net->nodes[i], *is = &changed->nodes[i];
+        assert_true(is->down_bytes_per_s == o.rate_bytes_per_s);
+        assert_true(is->up_bytes_per_s >= is->down_bytes_per_s / 2);
+        double part = log(is->up_bytes_per_s / is->down_bytes_per_s) / log(2);
+        double was_part = log(was->up_bytes_per_s / was->down_bytes_per_s) / log(10);
+        assert_true(fabs(part - was_part) < 0.02);
+        assert_true(is->compute_samples_per_s == o.compute_samples_per_s);
+        assert_int_equal(is->free_bytes, changed->nodes[0].free_bytes);
+        assert_true(is->access_s == was->access_s);
+    }
+    network_free(net);
+    network_free(changed);
+}
+
 static void storage_is_drawn_anew_for_every_epoch(void **state)
 {
     (void)state;
@@ -346,6 +368,7 @@ int main(void)
         cmocka_unit_test(a_seed_gives_one_network_with_every_compiler),
         cmocka_unit_test(values_are_log_uniform_around_their_middles),
         cmocka_unit_test(without_spread_all_nodes_are_equal),
+        cmocka_unit_test(each_kind_of_value_can_have_a_spread_of_its_own),
         cmocka_unit_test(storage_is_drawn_anew_for_every_epoch),
         cmocka_unit_test(sites_are_near_inside_and_far_apart),
         cmocka_unit_test(wan_caps_come_from_the_rates_of_two_sites),
