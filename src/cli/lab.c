@@ -14,16 +14,21 @@
 
 enum { DIR, HELP, COMMON, FORCE = COMMON, JSON, OPTIONS, CORE = COMMON, UP_OPTIONS };
 
+#define COMMON_ROWS                                                                                \
+    [DIR] = {"dir", "DIR", "lab", "folder that says which lab it is", false}, [HELP] = {           \
+                                                                                  "help", NULL,    \
+                                                                                  NULL,            \
+                                                                                  "this text",     \
+                                                                                  false}
+
 static const options_row rows[OPTIONS] = {
-    [DIR] = {"dir", "DIR", "lab", "folder that says which lab it is", false},
-    [HELP] = {"help", NULL, NULL, "this text", false},
+    COMMON_ROWS,
     [FORCE] = {"force", NULL, NULL, "be content with whatever was measured", false},
     [JSON] = {"json", NULL, NULL, "the answer as JSON", false},
 };
 
 static const options_row up_rows[UP_OPTIONS] = {
-    [DIR] = {"dir", "DIR", "lab", "folder that says which lab it is", false},
-    [HELP] = {"help", NULL, NULL, "this text", false},
+    COMMON_ROWS,
     [CORE] = {"core", "SPEED", NULL,
               "what a core of this machine computes, as \"18000 samples/s\": each node gets the "
               "share of one that it is as fast as",

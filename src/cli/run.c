@@ -401,8 +401,9 @@ static edgeps_err train(run *r, edgeps_diag *diag)
 /* What the agents of a killed coordinator are told stays as it is as long as they may be there. */
 static edgeps_err check_told(const run *r, edgeps_diag *diag)
 {
-    static const int told[] = {MODEL, DATA, TRANSFER, BATCH, SAMPLES, RATE, MOMENTUM,
-                               SPLIT, SEED, RATES,    LAB,   BACKEND, CERTS};
+    static const int told[] = {MODEL,    DATA,   TRANSFER,      BATCH,     SAMPLES, RATE,
+                               MOMENTUM, QUORUM, ROUND_TIMEOUT, STALENESS, SPLIT,   SEED,
+                               RATES,    LAB,    BACKEND,       CERTS};
     char *port = NULL;
     edgeps_err err = rundir_recall(r->value[OUT], "port", diag, &port);
     bool missed = port && strcmp(port, "0") != 0;

@@ -53,10 +53,17 @@ static edgeps_err put_lists(const meter_history *history, edgeps_diag *diag, jso
         meter_event_kind kind;
         const char *key;
     } lists[] = {
-        {METER_PLAN, "plans"},    {METER_MOVE, "moves"},       {METER_EPOCH, "epochs"},
-        {METER_LOST, "lost"},     {METER_BACK, "back"},        {METER_TAKEOVER, "takeovers"},
-        {METER_BACK, "back"},     {METER_LATE, "late"},        {METER_SCENARIO, "changes"},
-        {METER_ADVICE, "advice"}, {METER_WARNING, "warnings"}, {METER_CHECKPOINT, "checkpoints"},
+        {METER_PLAN, "plans"},
+        {METER_MOVE, "moves"},
+        {METER_EPOCH, "epochs"},
+        {METER_LOST, "lost"},
+        {METER_BACK, "back"},
+        {METER_LATE, "late"},
+        {METER_TAKEOVER, "takeovers"},
+        {METER_SCENARIO, "changes"},
+        {METER_ADVICE, "advice"},
+        {METER_WARNING, "warnings"},
+        {METER_CHECKPOINT, "checkpoints"},
     };
     edgeps_err err = EDGEPS_OK;
     for (size_t i = 0; i < sizeof lists / sizeof *lists && !err; i++)

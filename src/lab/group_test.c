@@ -27,22 +27,6 @@ static network *two_nodes(void)
     return net;
 }
 
-static void bring_up(const network *net, char dir[64], lab **out)
-{
-    edgeps_diag diag = {.text = ""};
-    fixture_folder(dir);
-    edgeps_err err =
-        lab_up(net, dir, &(lab_options){.tied = true, .core_samples_per_s = CORE}, &diag);
-    if (err == EDGEPS_UNSUPPORTED) {
-        print_message("skipped: %s\n", diag.text);
-        skip();
-    }
-    if (!err)
-        err = lab_open(dir, &diag, out);
-    if (err)
-        fail_msg("%s", diag.text);
-}
-
 static bool group_is_there(pid_t keeper)
 {
     char path[192];
@@ -70,7 +54,7 @@ static void nodes_get_their_shares_of_a_core_and_follow_changes(void **state)
     char dir[64];
     lab *l = NULL;
     network *net = two_nodes();
-    bring_up(net, dir, &l);
+    fixture_up_with(net, CORE, dir, &l);
     expect_cores(l, 0.1, 0.25);
     network_event slower = {.node = 1, .change = NETWORK_COMPUTE, .value = 500};
     assert_int_equal(lab_change(l, &slower, NULL), EDGEPS_OK);
@@ -88,7 +72,7 @@ static void groups_go_with_the_lab_also_when_its_keeper_is_killed(void **state)
         lab *l = NULL;
         int status = -1;
         network *net = two_nodes();
-        bring_up(net, dir, &l);
+        fixture_up_with(net, CORE, dir, &l);
         pid_t keeper = lab_keeper(l);
         assert_true(group_is_there(keeper));
         char *argv[] = {"sh", "-c", "sleep 1000 >/dev/null 2>&1 &", NULL};

@@ -41,11 +41,12 @@ void fixture_folder(char dir[64])
     assert_int_equal(rmdir(dir), 0);
 }
 
-void fixture_up(const network *net, char dir[64], lab **out)
+void fixture_up_with(const network *net, double core_samples_per_s, char dir[64], lab **out)
 {
     edgeps_diag diag = {.text = ""};
+    const lab_options options = {.tied = true, .core_samples_per_s = core_samples_per_s};
     fixture_folder(dir);
-    edgeps_err err = lab_up(net, dir, &(lab_options){.tied = true}, &diag);
+    edgeps_err err = lab_up(net, dir, &options, &diag);
     if (err == EDGEPS_UNSUPPORTED) {
         print_message("skipped: %s\n", diag.text);
         skip();
@@ -55,6 +56,8 @@ void fixture_up(const network *net, char dir[64], lab **out)
     if (err)
         fail_msg("%s", diag.text);
 }
+
+void fixture_up(const network *net, char dir[64], lab **out) { fixture_up_with(net, 0, dir, out); }
 
 static void put_file(FILE *to, const char *path)
 {

@@ -16,6 +16,9 @@ void fixture_folder(char dir[64]);
  * leaves none running. Where the machine forbids labs the test is skipped, with the reason. */
 void fixture_up(const network *net, char dir[64], lab **out);
 
+/* Likewise, with control groups: what a core of this machine computes, 0: none. */
+void fixture_up_with(const network *net, double core_samples_per_s, char dir[64], lab **out);
+
 /* The interfaces, mounts and control groups of the machine, as one text; the caller frees it. The
  * groups of labs are left out, as others may come and go. */
 char *fixture_machine(void);

@@ -175,6 +175,11 @@ void network_apply(network *net, const network_event *event)
     }
 }
 
+bool network_strikes(const network_event *event)
+{
+    return event->change == NETWORK_KILL || event->change == NETWORK_STOP;
+}
+
 void network_apply_epochs(network *net, int epoch)
 {
     for (int e = 1; e <= epoch; e++)

@@ -97,6 +97,9 @@ double network_rate_bytes_per_s(const network *net, size_t from, size_t to);
  * here: they happen to processes. */
 void network_apply(network *net, const network_event *event);
 
+/* Whether the event is a kill or a stop. */
+bool network_strikes(const network_event *event);
+
 /* Applies, in order, every event that is due at the start of epochs 1..epoch. */
 void network_apply_epochs(network *net, int epoch);
 

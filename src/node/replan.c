@@ -143,8 +143,7 @@ static edgeps_err bring_home(planning *p, const plan *current, const job *j)
 static int64_t missing(const planning *p, const plan *pl)
 {
     for (size_t i = 0; i < pl->count; i++)
-        if (p->absent[i] &&
-            (pl->parent[i] != PLAN_NONE || pl->global == (int32_t)i || plan_is_local(pl, i)))
+        if (p->absent[i] && plan_has_role(pl, i))
             return (int64_t)i;
     return PLAN_NONE;
 }

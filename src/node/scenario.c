@@ -63,17 +63,12 @@ static void happen(host *h, const network_event *e)
     host_send(h, e->node, MESSAGE_SET, 0, 0, &w);
 }
 
-static bool strikes(const network_event *e)
-{
-    return e->change == NETWORK_KILL || e->change == NETWORK_STOP;
-}
-
 void scenario_apply(host *h, int epoch)
 {
     const network *net = h->options->net;
     for (; h->scenario_epoch < epoch; h->scenario_epoch++)
         for (size_t k = 0; k < net->event_count; k++)
-            if (net->events[k].epoch == h->scenario_epoch + 1 && !strikes(&net->events[k]))
+            if (net->events[k].epoch == h->scenario_epoch + 1 && !network_strikes(&net->events[k]))
                 happen(h, &net->events[k]);
 }
 
@@ -110,7 +105,7 @@ void scenario_strike(host *h, int epoch)
     }
     for (size_t k = 0; k < net->event_count; k++) {
         const network_event *e = &net->events[k];
-        if (e->epoch == epoch && epoch > h->struck_epoch && strikes(e))
+        if (e->epoch == epoch && epoch > h->struck_epoch && network_strikes(e))
             happen(h, e);
     }
     if (epoch > h->struck_epoch)
@@ -129,7 +124,7 @@ edgeps_err scenario_follow(host *h, int epoch)
     for (size_t k = 0; k < net->event_count; k++) {
         const network_event *e = &net->events[k];
         bool past = e->epoch ? e->epoch <= epoch : e->at_s < elapsed_s;
-        if (past && !strikes(e))
+        if (past && !network_strikes(e))
             network_apply(h->net, e);
     }
     h->scenario_epoch = h->struck_epoch = epoch;

@@ -81,7 +81,8 @@ edgeps_err takeover_elapsed(host *h, const char *key, int64_t *number, double *e
         return err;
     const char *when = strchr(text, ' ');
     *number = strtoll(text, NULL, 10);
-    *elapsed_s = when ? clock_wall_s() - strtod(when, NULL) : NAN;
+    /* The wall clock may have been set back since. */
+    *elapsed_s = when ? fmax(clock_wall_s() - strtod(when, NULL), 0) : NAN;
     return EDGEPS_OK;
 }
 
@@ -271,9 +272,7 @@ void takeover_gathered(host *h)
     for (size_t i = 0; i < h->net->count; i++) {
         if (h->coordinator.joined[i] || h->coordinator.phase != COORDINATOR_GATHERING)
             continue;
-        bool missed =
-            pl->parent[i] != PLAN_NONE || pl->global == (int32_t)i || plan_is_local(pl, i);
-        if (missed) {
+        if (plan_has_role(pl, i)) {
             h->given_up[i] = true;
             h->options->signal_node(h->options->launcher, i, SIGKILL);
             record_event(h, (meter_event){.kind = METER_LOST,

@@ -60,6 +60,11 @@ static int64_t child_count(const plan *pl, size_t node)
 
 bool plan_is_local(const plan *pl, size_t node) { return child_count(pl, node) > 0; }
 
+bool plan_has_role(const plan *pl, size_t node)
+{
+    return pl->parent[node] != PLAN_NONE || pl->global == (int32_t)node || plan_is_local(pl, node);
+}
+
 size_t plan_local_count(const plan *pl)
 {
     size_t locals = 0;

@@ -36,6 +36,9 @@ bool plan_equal(const plan *a, const plan *b);
 void plan_children(const plan *pl, int32_t *children);
 
 bool plan_is_local(const plan *pl, size_t node);
+
+/* Whether the node works or serves in the plan. */
+bool plan_has_role(const plan *pl, size_t node);
 size_t plan_local_count(const plan *pl);
 
 /* Bytes of server state that the plan puts on `node`: local and global need together. */

@@ -111,19 +111,12 @@ static void advance(coordinator *c, coordinator_effects *effects)
     }
 }
 
-/* Whether the plan in force gives the node a role. */
-static bool has_role(const coordinator *c, size_t i)
-{
-    return c->plan.parent[i] != PLAN_NONE || c->plan.global == (int32_t)i ||
-           plan_is_local(&c->plan, i);
-}
-
 /* Nodes that came back count as present once the plan in force does not mean their old process. */
 static bool take_in(coordinator *c)
 {
     bool any = false;
     for (size_t i = 0; i < c->options.node_count; i++) {
-        if (!c->waiting[i] || has_role(c, i))
+        if (!c->waiting[i] || plan_has_role(&c->plan, i))
             continue;
         c->waiting[i] = false;
         c->present[i] = c->newcomer[i] = any = true;
@@ -156,7 +149,7 @@ static void take_over(coordinator *c, coordinator_effects *effects)
 {
     bool gone = false;
     for (size_t i = 0; i < c->options.node_count; i++)
-        gone |= has_role(c, i) && !c->present[i];
+        gone |= plan_has_role(&c->plan, i) && !c->present[i];
     add(effects,
         (coordinator_effect){.kind = COORDINATOR_ANNOUNCE, .generation = c->plan.generation});
     if (!c->epoch_begun || gone || c->moved) {
@@ -174,7 +167,7 @@ static void gathered(coordinator *c, coordinator_effects *effects)
 {
     bool follows = c->plan.global != PLAN_NONE;
     for (size_t i = 0; i < c->options.node_count; i++)
-        if (!c->joined[i] && (!follows || has_role(c, i)))
+        if (!c->joined[i] && (!follows || plan_has_role(&c->plan, i)))
             return;
     if (c->epoch > c->options.epochs)
         end(c, effects, COORDINATOR_FINISH, COORDINATOR_NEXT_EPOCH);
@@ -192,7 +185,7 @@ static void joined(coordinator *c, const coordinator_event *event, coordinator_e
         welcome_back(c, effects);
         return;
     }
-    bool stands_in = c->plan.global != PLAN_NONE && !event->kept && has_role(c, node);
+    bool stands_in = c->plan.global != PLAN_NONE && !event->kept && plan_has_role(&c->plan, node);
     c->waiting[node] = stands_in;
     c->present[node] = !stands_in;
     c->joined[node] = true;

@@ -34,11 +34,6 @@ typedef struct training {
 
 /* ---- conditions ---- */
 
-static bool has_role(const plan *pl, size_t node)
-{
-    return pl->global == (int32_t)node || pl->parent[node] != PLAN_NONE || plan_is_local(pl, node);
-}
-
 /* Brings the problem up to date. */
 static edgeps_err look(training *t)
 {
@@ -63,7 +58,7 @@ static bool someone_is_down(training *t)
     for (size_t i = 0; i < t->plan.count; i++) {
         if (!world_is_down(&t->world, i) && !t->world.nodes[i].lost)
             continue;
-        bool role = has_role(&t->plan, i);
+        bool role = plan_has_role(&t->plan, i);
         down |= role;
         t->repairs |= role && t->world.nodes[i].lost;
     }

@@ -42,11 +42,6 @@ void world_free(world *w)
     *w = (world){0};
 }
 
-static bool strikes(const network_event *e)
-{
-    return e->change == NETWORK_KILL || e->change == NETWORK_STOP;
-}
-
 bool world_is_down(const world *w, size_t node)
 {
     return w->nodes[node].dead || w->nodes[node].frozen;
@@ -67,7 +62,7 @@ static void happen_at_epoch(world *w, int64_t epoch, bool strike)
 {
     for (size_t k = 0; k < w->file->event_count; k++) {
         const network_event *e = &w->file->events[k];
-        if (e->epoch == epoch && strikes(e) == strike)
+        if (e->epoch == epoch && network_strikes(e) == strike)
             happen(w, e);
     }
 }

@@ -387,6 +387,9 @@ static void a_killed_coordinator_is_followed_and_nothing_is_lost(void **state)
     assert_int_equal(waitpid(c.pid, NULL, 0), c.pid);
     command_run(&second, (const char *const[]){"run", "--resume", out, "--batch", "50", NULL});
     command_expect_line(&second, 2, "--batch: the agents of this run may be at work, not with 50");
+    command_run(&second, (const char *const[]){"run", "--resume", out, "--quorum", "0.5", NULL});
+    command_expect_line(&second, 2,
+                        "--quorum: the agents of this run may be at work, not with 0.5");
     command_run(&next, (const char *const[]){"run", "--resume", out, NULL});
     expect_status(&next, 0);
     expect(&next, "taken over: 2 agents go on");
@@ -398,6 +401,11 @@ static void a_killed_coordinator_is_followed_and_nothing_is_lost(void **state)
     assert_memory_equal(models[0], models[1], bytes[0]);
     command_run(&next, (const char *const[]){"report", out, "--json", NULL});
     expect(&next, "\"takeovers\": [\n");
+    command_run(&next, (const char *const[]){"run", "--resume", out, NULL}); /* nothing is left */
+    expect_status(&next, 0);
+    expect(&next, "all epochs are done");
+    assert_int_equal(read_model(models[1], sizeof models[1]), bytes[0]);
+    assert_memory_equal(models[0], models[1], bytes[0]);
     close(c.out);
     await_nobody_left(&c);
 }
