@@ -1,27 +1,9 @@
 #include "cost/cost.h"
 
+#include "cost/load_int.h"
+
 #include <math.h>
 #include <stdint.h>
-
-/* What a round cannot beat, from facts that hold for any sharing of links: a chunk is not earlier
- * than a lone chunk on its path, a link carries all bytes that must cross it, an adder adds one
- * chunk at a time. "First", "last" and "all" speak of the chunks of one gradient: whoever needs
- * all of them waits for the first to come and all to pass, and for the last to come and to pass. */
-
-typedef struct amounts {
-    double first_bytes; /* on the wire */
-    double last_bytes;
-    double all_bytes;
-    double first_payload_bytes;
-    double last_payload_bytes;
-    double all_payload_bytes;
-} amounts;
-
-/* The earliest times at which the first chunk, and all of them, are somewhere. */
-typedef struct times {
-    double first_s;
-    double all_s;
-} times;
 
 #define NOBODY SIZE_MAX
 
@@ -29,25 +11,13 @@ typedef struct times {
 typedef struct groups {
     const problem *p;
     const plan *pl;
-    amounts a;
+    amounts wire, added;
     double *head;    /* first worker of the node's local server, -1: none */
     double *next;    /* next worker of the same server, -1: none */
-    double *first_s; /* a local server's earliest time to have summed the first chunk */
+    double *first_s; /* a local server's earliest time to have summed the first chunk, ... */
+    double *body_s;  /* ... all but the last, ... */
     double *all_s;   /* ... and all */
 } groups;
-
-static amounts amounts_of(const job *j)
-{
-    int64_t last = job_chunk_count(j) - 1;
-    return (amounts){
-        .first_bytes = (double)job_chunk_wire_bytes(j, 0),
-        .last_bytes = (double)job_chunk_wire_bytes(j, last),
-        .all_bytes = (double)job_wire_bytes(j),
-        .first_payload_bytes = (double)job_chunk_payload_bytes(j, 0),
-        .last_payload_bytes = (double)job_chunk_payload_bytes(j, last),
-        .all_payload_bytes = (double)job_parameter_bytes(j),
-    };
-}
 
 static void list_workers(groups *g)
 {
@@ -67,125 +37,108 @@ static size_t node_of(double link) { return link < 0 ? NOBODY : (size_t)link; }
 static size_t first_worker(const groups *g, size_t j) { return node_of(g->head[j]); }
 static size_t next_worker(const groups *g, size_t i) { return node_of(g->next[i]); }
 
-/* Through one connection: from when the first and the last chunk are ready to when the first and
- * all have arrived. */
-static times cross(const groups *g, times ready, size_t from, size_t to)
+/* Through one connection, latency included. */
+static moment cross(const groups *g, moment ready, size_t from, size_t to)
 {
     if (from == to)
         return ready;
-    double rate = problem_rate_bytes_per_s(g->p, from, to);
-    double latency_s = problem_latency_s(g->p, from, to);
-    return (times){
-        .first_s = ready.first_s + g->a.first_bytes / rate + latency_s,
-        .all_s = fmax(ready.first_s + g->a.all_bytes / rate, ready.all_s + g->a.last_bytes / rate) +
-                 latency_s,
-    };
+    double pace_s = 1 / problem_rate_bytes_per_s(g->p, from, to);
+    return moment_plus(moment_through(&g->wire, ready, 1, pace_s),
+                       problem_latency_s(g->p, from, to));
 }
 
-/* Through a server's adder. */
-static times add_up(const groups *g, times complete, double children, size_t node)
-{
-    double rate = g->p->nodes[node].sum_bytes_per_s;
-    return (times){
-        .first_s = complete.first_s + children * g->a.first_payload_bytes / rate,
-        .all_s = fmax(complete.first_s + children * g->a.all_payload_bytes / rate,
-                      complete.all_s + children * g->a.last_payload_bytes / rate),
-    };
-}
-
-/* Several connections that share a link of one node: the earliest start and shortest latency among
- * them, and their number. */
+/* Several connections that share a link of one node: the earliest start among them, the least that
+ * the round still takes once they have passed, and their number. */
 typedef struct bundle {
-    times ready;
-    double tail_s;
+    moment ready;
+    moment rest;
     double count;
 } bundle;
 
-static const bundle empty_bundle = {{INFINITY, INFINITY}, INFINITY, 0};
+static const bundle empty_bundle = {
+    {INFINITY, INFINITY, INFINITY}, {INFINITY, INFINITY, INFINITY}, 0};
 
-static void join(bundle *b, times ready, double tail_s)
+static void join(bundle *b, moment ready, moment rest)
 {
-    b->ready.first_s = fmin(b->ready.first_s, ready.first_s);
-    b->ready.all_s = fmin(b->ready.all_s, ready.all_s);
-    b->tail_s = fmin(b->tail_s, tail_s);
+    b->ready = moment_earlier(b->ready, ready);
+    b->rest = moment_earlier(b->rest, rest);
     b->count++;
 }
 
-/* All that a bundle carries cannot have passed the link earlier. */
-static times pass(const groups *g, const bundle *b, double rate)
+static moment pass(const groups *g, const bundle *b, double rate)
 {
-    if (b->count == 0)
-        return (times){0, 0};
-    return (times){
-        .first_s = b->ready.first_s + b->count * g->a.first_bytes / rate + b->tail_s,
-        .all_s = fmax(b->ready.first_s + b->count * g->a.all_bytes / rate,
-                      b->ready.all_s + b->count * g->a.last_bytes / rate) +
-                 b->tail_s,
-    };
+    return moment_through(&g->wire, b->ready, b->count, 1 / rate);
 }
 
-static void raise(times *t, times other)
+static moment latency(const groups *g, size_t from, size_t to)
 {
-    t->first_s = fmax(t->first_s, other.first_s);
-    t->all_s = fmax(t->all_s, other.all_s);
+    return moment_at(problem_latency_s(g->p, from, to));
 }
 
-static double latency(const groups *g, size_t from, size_t to)
+static moment summed_at(const groups *g, size_t j)
 {
-    return problem_latency_s(g->p, from, to);
+    return (moment){g->first_s[j], g->body_s[j], g->all_s[j]};
 }
 
 /* What the workers of local server `j` on other nodes push to it. */
 static bundle worker_pushes(const groups *g, size_t j)
 {
     bundle b = empty_bundle;
-    for (size_t i = first_worker(g, j); i != NOBODY; i = next_worker(g, i)) {
-        double compute_s = g->p->nodes[i].compute_s;
+    for (size_t i = first_worker(g, j); i != NOBODY; i = next_worker(g, i))
         if (i != j)
-            join(&b, (times){compute_s, compute_s}, latency(g, i, j));
-    }
+            join(&b, moment_at(g->p->nodes[i].compute_s), latency(g, i, j));
     return b;
+}
+
+/* Not before all of a bundle has arrived. */
+static void await(const groups *g, const bundle *b, double rate, moment *complete)
+{
+    if (b->count > 0)
+        *complete = moment_later(*complete, moment_plus(pass(g, b, rate), b->rest.all_s));
 }
 
 /* Fills in when local server `j` has summed its workers' chunks. */
 static void bound_local(groups *g, size_t j)
 {
+    const problem_node *node = &g->p->nodes[j];
     bundle pushes = worker_pushes(g, j);
-    times complete = pass(g, &pushes, g->p->nodes[j].down_bytes_per_s);
+    moment complete = moment_at(0);
     double children = 0;
+    await(g, &pushes, node->down_bytes_per_s, &complete);
     for (size_t i = first_worker(g, j); i != NOBODY; i = next_worker(g, i)) {
-        double compute_s = g->p->nodes[i].compute_s;
-        raise(&complete, cross(g, (times){compute_s, compute_s}, i, j));
+        moment ready = moment_at(g->p->nodes[i].compute_s);
+        complete = moment_later(complete, cross(g, ready, i, j));
         children++;
     }
-    times summed = add_up(g, complete, children, j);
+    moment summed = moment_through(&g->added, complete, children, 1 / node->sum_bytes_per_s);
     g->first_s[j] = summed.first_s;
+    g->body_s[j] = summed.body_s;
     g->all_s[j] = summed.all_s;
 }
 
 /* When the global server has summed what the local servers sent; their pushes that cross its down
  * link into `pushes`. */
-static times bound_global(const groups *g, bundle *pushes)
+static moment bound_global(const groups *g, bundle *pushes)
 {
     size_t global = (size_t)g->pl->global;
-    times complete = {0, 0};
+    const problem_node *node = &g->p->nodes[global];
+    moment complete = moment_at(0);
     double locals = 0;
     *pushes = empty_bundle;
     for (size_t j = 0; j < g->p->count; j++) {
         if (g->head[j] < 0)
             continue;
-        times summed = {g->first_s[j], g->all_s[j]};
-        raise(&complete, cross(g, summed, j, global));
+        complete = moment_later(complete, cross(g, summed_at(g, j), j, global));
         if (j != global)
-            join(pushes, summed, latency(g, j, global));
+            join(pushes, summed_at(g, j), latency(g, j, global));
         locals++;
     }
-    raise(&complete, pass(g, pushes, g->p->nodes[global].down_bytes_per_s));
-    return add_up(g, complete, locals, global);
+    await(g, pushes, node->down_bytes_per_s, &complete);
+    return moment_through(&g->added, complete, locals, 1 / node->sum_bytes_per_s);
 }
 
 /* What local server `j` sends to its workers on other nodes, from when it has it. */
-static bundle worker_pulls(const groups *g, size_t j, times ready)
+static bundle worker_pulls(const groups *g, size_t j, moment ready)
 {
     bundle b = empty_bundle;
     for (size_t i = first_worker(g, j); i != NOBODY; i = next_worker(g, i))
@@ -194,57 +147,50 @@ static bundle worker_pulls(const groups *g, size_t j, times ready)
     return b;
 }
 
-/* When the last of the workers of local server `j` has all. */
-static double bound_group_s(const groups *g, size_t j, times ready)
+/* From what local server `j` has to the end of its last worker. */
+static moment rest_of(const groups *g, size_t j)
 {
-    bundle pulls = worker_pulls(g, j, ready);
-    times end = {-INFINITY, ready.all_s};
+    bundle pulls = worker_pulls(g, j, moment_at(0));
+    moment rest = {-INFINITY, -INFINITY, 0};
     if (pulls.count > 0)
-        raise(&end, pass(g, &pulls, g->p->nodes[j].up_bytes_per_s));
+        rest = moment_later(
+            rest, moment_plus(moment_rest(&g->wire, pulls.count, 1 / g->p->nodes[j].up_bytes_per_s),
+                              pulls.rest.all_s));
     for (size_t i = first_worker(g, j); i != NOBODY; i = next_worker(g, i))
-        raise(&end, cross(g, ready, j, i));
-    return end.all_s;
+        if (i != j)
+            rest = moment_later(
+                rest,
+                moment_plus(moment_rest(&g->wire, 1, 1 / problem_rate_bytes_per_s(g->p, j, i)),
+                            problem_latency_s(g->p, j, i)));
+    return rest;
 }
 
-/* From the arrival of the last chunk at local server `j` to its arrival at its last worker. */
-static double rest_s(const groups *g, size_t j)
-{
-    return bound_group_s(g, j, (times){-INFINITY, 0});
-}
-
-/* What the global server sends to the local servers on other nodes; a chunk that has left still
- * has to reach the workers. */
-static bundle local_pulls(const groups *g, times summed)
+/* From when a pull to local server `j` has left to the end of its last worker; what is left of the
+ * pull still has to leave. */
+static moment rest_behind(const groups *g, size_t j)
 {
     size_t global = (size_t)g->pl->global;
+    moment rest = rest_of(g, j);
+    double pace_s = 1 / problem_rate_bytes_per_s(g->p, global, j);
+    return moment_plus(moment_later(rest, moment_plus(moment_left(&g->wire, pace_s), rest.all_s)),
+                       problem_latency_s(g->p, global, j));
+}
+
+/* What the global server sends to the local servers on other nodes. */
+static bundle local_pulls(const groups *g, moment summed)
+{
     bundle b = empty_bundle;
     for (size_t j = 0; j < g->p->count; j++)
-        if (g->head[j] >= 0 && j != global)
-            join(&b, summed, latency(g, global, j) + rest_s(g, j));
+        if (g->head[j] >= 0 && j != (size_t)g->pl->global)
+            join(&b, summed, rest_behind(g, j));
     return b;
 }
 
-/* Everything that shares one link in a round. Pushes may be joined with pulls: whoever pushes the
- * last chunk waits for the pulls that follow, so the shortest tail is that of a pull. */
-typedef struct load {
-    double start_s;
-    double tail_s; /* of the pulls; INFINITY without any */
-    double count;
-} load;
+static void add_pushes(load *l, const bundle *b) { load_push(l, b->ready.first_s, b->count); }
 
-static void add_load(load *l, const bundle *b, bool pull)
+static void add_pulls(load *l, const bundle *b)
 {
-    l->start_s = fmin(l->start_s, b->ready.first_s);
-    l->count += b->count;
-    if (pull)
-        l->tail_s = fmin(l->tail_s, b->tail_s);
-}
-
-static bundle lone(times ready, double tail_s)
-{
-    bundle b = empty_bundle;
-    join(&b, ready, tail_s);
-    return b;
+    load_pull(l, b->ready.first_s, b->rest, b->count);
 }
 
 /* What one node's links carry in a round. */
@@ -253,50 +199,39 @@ typedef struct node_load {
     load down;
 } node_load;
 
-static node_load load_of(const groups *g, size_t v, times summed, const bundle *pushes,
+static node_load load_of(const groups *g, size_t v, moment summed, const bundle *pushes,
                          const bundle *pulls)
 {
     size_t global = (size_t)g->pl->global;
-    node_load l = {{INFINITY, INFINITY, 0}, {INFINITY, INFINITY, 0}};
+    node_load l = {no_load, no_load};
     int32_t parent = g->pl->parent[v];
     if (parent != PLAN_NONE && (size_t)parent != v) {
-        double compute_s = g->p->nodes[v].compute_s;
-        bundle push = lone((times){compute_s, compute_s}, INFINITY);
-        bundle pull = lone(cross(g, summed, global, (size_t)parent), latency(g, (size_t)parent, v));
-        add_load(&l.up, &push, false);
-        add_load(&l.down, &pull, true);
+        load_push(&l.up, g->p->nodes[v].compute_s, 1);
+        load_pull(&l.down, cross(g, summed, global, (size_t)parent).first_s,
+                  latency(g, (size_t)parent, v), 1);
     }
     if (g->head[v] >= 0) {
         bundle gathered = worker_pushes(g, v);
         bundle spread = worker_pulls(g, v, cross(g, summed, global, v));
-        add_load(&l.down, &gathered, false);
-        add_load(&l.up, &spread, true);
+        add_pushes(&l.down, &gathered);
+        add_pulls(&l.up, &spread);
     }
     if (g->head[v] >= 0 && v != global) {
-        bundle push = lone((times){g->first_s[v], g->all_s[v]}, INFINITY);
-        bundle pull = lone(summed, latency(g, global, v) + rest_s(g, v));
-        add_load(&l.up, &push, false);
-        add_load(&l.down, &pull, true);
+        load_push(&l.up, g->first_s[v], 1);
+        load_pull(&l.down, summed.first_s, rest_behind(g, v), 1);
     }
     if (v == global) {
-        add_load(&l.down, pushes, false);
-        add_load(&l.up, pulls, true);
+        add_pushes(&l.down, pushes);
+        add_pulls(&l.up, pulls);
     }
     return l;
-}
-
-static double load_end_s(const groups *g, const load *l, double rate)
-{
-    if (l->count == 0 || l->tail_s == INFINITY)
-        return 0;
-    return l->start_s + l->count * g->a.all_bytes / rate + l->tail_s;
 }
 
 /* The load of a link from all shards. The last byte that leaves may be a push only where a shard
  * sends no pulls through the link; then nothing is known of what follows. */
 typedef struct set_load {
     double *start_s; /* (count) earliest start */
-    double *tail_s;  /* (count) shortest tail */
+    double *rest_s;  /* (count) least that follows */
     double *bytes;   /* (count) */
 } set_load;
 
@@ -304,14 +239,14 @@ static void add_set_load(const groups *g, const set_load *sum, size_t v, const l
 {
     if (l->count == 0)
         return;
-    sum->start_s[v] = fmin(sum->start_s[v], l->start_s);
-    sum->tail_s[v] = fmin(sum->tail_s[v], l->tail_s < INFINITY ? l->tail_s : 0);
-    sum->bytes[v] += l->count * g->a.all_bytes;
+    sum->start_s[v] = smaller_of(sum->start_s[v], l->start_s);
+    sum->rest_s[v] = smaller_of(sum->rest_s[v], l->rest.all_s < INFINITY ? l->rest.all_s : 0);
+    sum->bytes[v] += l->count * (g->wire.all);
 }
 
 static double set_load_end_s(const set_load *sum, size_t v, double rate)
 {
-    return sum->bytes[v] > 0 ? sum->start_s[v] + sum->bytes[v] / rate + sum->tail_s[v] : 0;
+    return sum->bytes[v] > 0 ? sum->start_s[v] + sum->bytes[v] / rate + sum->rest_s[v] : 0;
 }
 
 /* The bound of one plan; adds what it puts on the links to `up` and `down`, where these are not
@@ -320,21 +255,32 @@ static double bound_plan_s(const problem *p, const plan *pl, double *scratch, co
                            const set_load *down)
 {
     size_t n = p->count, global = (size_t)pl->global;
-    groups g = {p, pl, amounts_of(&p->job), scratch, scratch + n, scratch + 2 * n, scratch + 3 * n};
+    groups g = {.p = p,
+                .pl = pl,
+                .wire = amounts_sent(&p->job),
+                .added = amounts_added(&p->job),
+                .head = scratch,
+                .next = scratch + n,
+                .first_s = scratch + 2 * n,
+                .body_s = scratch + 3 * n,
+                .all_s = scratch + 4 * n};
     list_workers(&g);
     for (size_t j = 0; j < n; j++)
         if (g.head[j] >= 0)
             bound_local(&g, j);
     bundle pushes;
-    times summed = bound_global(&g, &pushes);
+    moment summed = bound_global(&g, &pushes);
     bundle pulls = local_pulls(&g, summed);
-    double round_s = pulls.count > 0 ? pass(&g, &pulls, p->nodes[global].up_bytes_per_s).all_s : 0;
+    double round_s = 0;
+    if (pulls.count > 0)
+        round_s = moment_end_s(pass(&g, &pulls, p->nodes[global].up_bytes_per_s), pulls.rest);
     for (size_t v = 0; v < n; v++) {
         if (g.head[v] >= 0)
-            round_s = fmax(round_s, bound_group_s(&g, v, cross(&g, summed, global, v)));
+            round_s =
+                larger_of(round_s, moment_end_s(cross(&g, summed, global, v), rest_of(&g, v)));
         node_load l = load_of(&g, v, summed, &pushes, &pulls);
-        round_s = fmax(round_s, load_end_s(&g, &l.up, p->nodes[v].up_bytes_per_s));
-        round_s = fmax(round_s, load_end_s(&g, &l.down, p->nodes[v].down_bytes_per_s));
+        round_s = larger_of(round_s, load_end_s(&g.wire, &l.up, p->nodes[v].up_bytes_per_s));
+        round_s = larger_of(round_s, load_end_s(&g.wire, &l.down, p->nodes[v].down_bytes_per_s));
         if (up)
             add_set_load(&g, up, v, &l.up);
         if (down)
@@ -351,21 +297,21 @@ double cost_bound_s(const problem *p, const plan *pl, double *scratch)
 double cost_set_bound_s(const problem *p, const plan_set *set, double *scratch)
 {
     size_t n = p->count;
-    double *next = scratch + 4 * n;
+    double *next = scratch + COST_SCRATCH * n;
     set_load up = {next, next + n, next + 2 * n};
     set_load down = {next + 3 * n, next + 4 * n, next + 5 * n};
     double round_s = 0;
     for (size_t v = 0; v < n; v++) {
-        up.start_s[v] = up.tail_s[v] = down.start_s[v] = down.tail_s[v] = INFINITY;
+        up.start_s[v] = up.rest_s[v] = down.start_s[v] = down.rest_s[v] = INFINITY;
         up.bytes[v] = down.bytes[v] = 0;
     }
     for (size_t s = 0; s < set->count; s++) {
         problem part = problem_shard(p, s, set->count);
-        round_s = fmax(round_s, bound_plan_s(&part, &set->shards[s], scratch, &up, &down));
+        round_s = larger_of(round_s, bound_plan_s(&part, &set->shards[s], scratch, &up, &down));
     }
     for (size_t v = 0; v < n; v++) {
-        round_s = fmax(round_s, set_load_end_s(&up, v, p->nodes[v].up_bytes_per_s));
-        round_s = fmax(round_s, set_load_end_s(&down, v, p->nodes[v].down_bytes_per_s));
+        round_s = larger_of(round_s, set_load_end_s(&up, v, p->nodes[v].up_bytes_per_s));
+        round_s = larger_of(round_s, set_load_end_s(&down, v, p->nodes[v].down_bytes_per_s));
     }
     return round_s;
 }

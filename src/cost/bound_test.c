@@ -16,7 +16,7 @@
 
 static double bound_of(const problem *p, const plan *pl)
 {
-    double scratch[4 * MAX_NODES];
+    double scratch[COST_SCRATCH * MAX_NODES];
     return cost_bound_s(p, pl, scratch);
 }
 
@@ -60,6 +60,26 @@ static void equals_the_round_of_a_lone_chunk(void **state)
     }
 }
 
+/* Nor does anything share where each direction has a limit of its own: then several chunks, the
+ * last one shorter, take what the bound says, too. */
+static void equals_the_round_of_a_lone_chain_of_chunks(void **state)
+{
+    (void)state;
+    rng r = rng_make(3, 0);
+    for (int round = 0; round < 1000; round++) {
+        problem *p = fixture_random_problem(&r, 3);
+        for (size_t i = 0; i < 3; i++)
+            p->nodes[i].up_bytes_per_s = p->nodes[i].down_bytes_per_s = INFINITY;
+        for (size_t pair = 0; pair < 9; pair++)
+            p->cap_bytes_per_s[pair] = 1e5 * (1 + 9 * rng_uniform(&r));
+        plan pl = fixture_plan(p, 2, (int32_t[]){1, NO, NO});
+        double round_s;
+        assert_int_equal(cost_round_s(p, &pl, &round_s), EDGEPS_OK);
+        assert_true(fabs(bound_of(p, &pl) - round_s) <= 1e-9 * round_s);
+        fixture_free(p, &pl);
+    }
+}
+
 /* Four workers on quick links under one server whose down link takes 4 s, then hops of 1 s, 1 s,
  * and 4 s through its up link. */
 static void sees_the_shared_links_of_a_server(void **state)
@@ -87,6 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(never_exceeds_the_round_and_mostly_comes_close),
         cmocka_unit_test(equals_the_round_of_a_lone_chunk),
+        cmocka_unit_test(equals_the_round_of_a_lone_chain_of_chunks),
         cmocka_unit_test(sees_the_shared_links_of_a_server),
         cmocka_unit_test(is_infinite_where_there_is_no_path),
     };

@@ -79,13 +79,14 @@ edgeps_err cost_set_round_s(const problem *p, const plan_set *set, double *round
 edgeps_err cost_set_evaluate(const problem *p, const plan_set *set, cost_result *out);
 
 /* A proved lower bound of cost_round_s for this plan, in O(nodes) time and without allocation
- * beyond `scratch` (4 x count doubles): busiest links, longest paths. For pruning and as a fast
- * surrogate. */
+ * beyond `scratch` (COST_SCRATCH x count doubles): busiest links, longest paths. For pruning and as
+ * a fast surrogate. */
+#define COST_SCRATCH 5
 double cost_bound_s(const problem *p, const plan *pl, double *scratch);
 
 /* A proved lower bound of cost_set_round_s: the bound of each shard's plan alone, and what each
  * node's links must carry for all of them. `scratch`: COST_SET_SCRATCH x count doubles. */
-#define COST_SET_SCRATCH 10
+#define COST_SET_SCRATCH 11
 double cost_set_bound_s(const problem *p, const plan_set *set, double *scratch);
 
 EDGEPS_API_END

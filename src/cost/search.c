@@ -1,36 +1,32 @@
 /* The bound of bound.c, kept up to date. A group is a local server with its workers. What the rest
  * of the tree needs of a group are a few numbers:
  *
- *   - when the first and the last chunk are summed there at the earliest;
- *   - a and b such that the last of its workers has everything no earlier than
- *     max(first + a, all + b), where `first` and `all` are when the first and last chunk of the
- *     new parameters come to the server;
+ *   - when the first chunk, all but the last, and all are summed there at the earliest;
+ *   - how long the round still takes at least when each of these of the new parameters has come to
+ *     the server;
  *   - least starts and latencies of its connections, for the loads of its links.
  *
  * They change only with the group itself; what is left is a pass over the local servers. */
 #include "cost/search.h"
 
 #include "base/mem.h"
+#include "cost/load_int.h"
 
 #include <math.h>
 #include <string.h>
 
-typedef struct moment {
-    double first_s, all_s; /* the first chunk, and all of them */
-} moment;
-
 typedef struct group {
     moment summed;
-    double after_first_s, after_all_s; /* a and b above */
-    double least_compute_s;            /* of the workers on other nodes */
-    double least_out_s;                /* latency to one of them */
-    double remote;                     /* their number */
+    moment rest;
+    double least_compute_s; /* of the workers on other nodes */
+    double least_out_s;     /* latency to one of them */
+    double remote;          /* their number */
 } group;
 
 /* How a server and the global server reach each other. */
 typedef struct path {
-    double up_rate, down_rate; /* to and from the global server */
-    double up_s, down_s;       /* latencies */
+    double up_pace_s, down_pace_s; /* seconds per byte to and from the global server */
+    double up_s, down_s;           /* latencies */
 } path;
 
 /* A change that can be taken back. */
@@ -44,10 +40,9 @@ typedef struct step {
 struct cost_search {
     const problem *p;
     plan plan;
-    double first_bytes, last_bytes, all_bytes; /* on the wire */
-    double first_sum, last_sum, all_sum;       /* payload */
-    int32_t *first;                            /* per server: a worker of it */
-    int32_t *next, *previous;                  /* per worker, within its server's list */
+    amounts wire, added;
+    int32_t *first;           /* per server: a worker of it */
+    int32_t *next, *previous; /* per worker, within its server's list */
     int32_t *children;
     uint32_t *locals;
     uint32_t *place; /* per node: its index in locals */
@@ -65,95 +60,53 @@ struct cost_search {
     size_t step_count, step_room;
 };
 
-static moment cross(const cost_search *s, moment ready, double rate, double latency_s)
+/* Through one connection. */
+static moment cross(const cost_search *s, moment ready, double pace_s, double latency_s)
 {
-    return (moment){
-        ready.first_s + s->first_bytes / rate + latency_s,
-        fmax(ready.first_s + s->all_bytes / rate, ready.all_s + s->last_bytes / rate) + latency_s,
-    };
-}
-
-/* All that `count` connections carry through one link, the first ready no earlier than `ready`. */
-static moment pass(const cost_search *s, moment ready, double count, double rate, double tail_s)
-{
-    return (moment){
-        ready.first_s + count * s->first_bytes / rate + tail_s,
-        fmax(ready.first_s + count * s->all_bytes / rate,
-             ready.all_s + count * s->last_bytes / rate) +
-            tail_s,
-    };
-}
-
-static moment add_up(const cost_search *s, moment complete, double children, size_t node)
-{
-    double rate = s->p->nodes[node].sum_bytes_per_s;
-    return (moment){
-        complete.first_s + children * s->first_sum / rate,
-        fmax(complete.first_s + children * s->all_sum / rate,
-             complete.all_s + children * s->last_sum / rate),
-    };
-}
-
-static void raise(moment *m, moment other)
-{
-    m->first_s = fmax(m->first_s, other.first_s);
-    m->all_s = fmax(m->all_s, other.all_s);
+    return moment_plus(moment_through(&s->wire, ready, 1, pace_s), latency_s);
 }
 
 /* ---- a group from its workers ---- */
 
-typedef struct gathering {
-    moment complete;
-    double least_in_s;
-    double a, b;
-} gathering;
-
 static void gather_worker(const cost_search *s, size_t server, size_t worker, group *g,
-                          gathering *sum)
+                          moment *complete, double *least_in_s)
 {
     const problem *p = s->p;
-    double compute_s = p->nodes[worker].compute_s;
-    moment ready = {compute_s, compute_s};
+    moment ready = moment_at(p->nodes[worker].compute_s);
     if (worker == server) {
-        raise(&sum->complete, ready);
+        *complete = moment_later(*complete, ready);
         return;
     }
     double in_s = problem_latency_s(p, worker, server);
     double out_s = problem_latency_s(p, server, worker);
-    double rate = problem_rate_bytes_per_s(p, server, worker);
-    raise(&sum->complete, cross(s, ready, problem_rate_bytes_per_s(p, worker, server), in_s));
-    g->least_compute_s = fmin(g->least_compute_s, compute_s);
-    g->least_out_s = fmin(g->least_out_s, out_s);
+    double in_pace_s = 1 / problem_rate_bytes_per_s(p, worker, server);
+    double out_pace_s = 1 / problem_rate_bytes_per_s(p, server, worker);
+    *complete = moment_later(*complete, cross(s, ready, in_pace_s, in_s));
+    g->rest = moment_later(g->rest, moment_plus(moment_rest(&s->wire, 1, out_pace_s), out_s));
+    g->least_compute_s = smaller_of(g->least_compute_s, ready.all_s);
+    g->least_out_s = smaller_of(g->least_out_s, out_s);
     g->remote++;
-    sum->least_in_s = fmin(sum->least_in_s, in_s);
-    sum->a = fmax(sum->a, s->all_bytes / rate + out_s);
-    sum->b = fmax(sum->b, s->last_bytes / rate + out_s);
+    *least_in_s = smaller_of(*least_in_s, in_s);
 }
 
 static group compute_group(const cost_search *s, size_t server)
 {
     const problem_node *node = &s->p->nodes[server];
-    group g = {.least_compute_s = INFINITY, .least_out_s = INFINITY};
-    gathering sum = {.least_in_s = INFINITY, .a = -INFINITY};
+    group g = {
+        .rest = {-INFINITY, -INFINITY, 0}, .least_compute_s = INFINITY, .least_out_s = INFINITY};
+    moment complete = moment_at(0);
+    double least_in_s = INFINITY;
     for (int32_t i = s->first[server]; i != PLAN_NONE; i = s->next[i])
-        gather_worker(s, server, (size_t)i, &g, &sum);
+        gather_worker(s, server, (size_t)i, &g, &complete, &least_in_s);
     if (g.remote > 0) {
-        moment ready = {g.least_compute_s, g.least_compute_s};
-        raise(&sum.complete, pass(s, ready, g.remote, node->down_bytes_per_s, sum.least_in_s));
-        double a = g.remote * s->all_bytes / node->up_bytes_per_s + g.least_out_s;
-        double b = g.remote * s->last_bytes / node->up_bytes_per_s + g.least_out_s;
-        sum.a = fmax(sum.a, a);
-        sum.b = fmax(sum.b, b);
+        moment ready = moment_at(g.least_compute_s);
+        moment passed = moment_through(&s->wire, ready, g.remote, 1 / node->down_bytes_per_s);
+        moment rest = moment_rest(&s->wire, g.remote, 1 / node->up_bytes_per_s);
+        complete = moment_later(complete, moment_plus(passed, least_in_s));
+        g.rest = moment_later(g.rest, moment_plus(rest, g.least_out_s));
     }
-    g.summed = add_up(s, sum.complete, s->children[server], server);
-    g.after_first_s = sum.a;
-    g.after_all_s = sum.b;
+    g.summed = moment_through(&s->added, complete, s->children[server], 1 / node->sum_bytes_per_s);
     return g;
-}
-
-static double group_end_s(const group *g, moment ready)
-{
-    return fmax(ready.first_s + g->after_first_s, ready.all_s + g->after_all_s);
 }
 
 /* ---- the rest of the tree ---- */
@@ -168,8 +121,8 @@ static void set_paths(cost_search *s)
             continue;
         s->path_end[j] = s->plan.global;
         s->paths[j] = (path){
-            problem_rate_bytes_per_s(p, j, global),
-            problem_rate_bytes_per_s(p, global, j),
+            1 / problem_rate_bytes_per_s(p, j, global),
+            1 / problem_rate_bytes_per_s(p, global, j),
             problem_latency_s(p, j, global),
             problem_latency_s(p, global, j),
         };
@@ -188,65 +141,48 @@ static void refresh(cost_search *s)
     set_paths(s);
 }
 
+/* From when a pull to the server has left to the end of its last worker; what is left of the pull
+ * still has to leave. */
+static moment rest_behind(const cost_search *s, size_t server)
+{
+    const path *w = &s->paths[server];
+    moment rest = s->groups[server].rest;
+    moment left = moment_plus(moment_left(&s->wire, w->down_pace_s), rest.all_s);
+    return moment_plus(moment_later(rest, left), w->down_s);
+}
+
 /* Connections between the local servers of other nodes and the global server. */
 typedef struct fan {
     moment pushed; /* earliest of their starts */
     double least_up_s;
-    double least_tail_s; /* from there to a worker */
+    moment rest; /* least, from when a pull has left */
     double count;
 } fan;
 
 static fan fan_of(const cost_search *s, moment *complete)
 {
-    fan f = {{INFINITY, INFINITY}, INFINITY, INFINITY, 0};
+    fan f = {.pushed = moment_at(INFINITY), .least_up_s = INFINITY, .rest = moment_at(INFINITY)};
     for (size_t l = 0; l < s->local_count; l++) {
         size_t j = s->locals[l];
-        const group *g = &s->groups[j];
+        moment summed = s->groups[j].summed;
         if ((int32_t)j == s->plan.global) {
-            raise(complete, g->summed);
+            *complete = moment_later(*complete, summed);
             continue;
         }
         const path *w = &s->paths[j];
-        raise(complete, cross(s, g->summed, w->up_rate, w->up_s));
-        f.pushed.first_s = fmin(f.pushed.first_s, g->summed.first_s);
-        f.pushed.all_s = fmin(f.pushed.all_s, g->summed.all_s);
-        f.least_up_s = fmin(f.least_up_s, w->up_s);
-        f.least_tail_s = fmin(f.least_tail_s, w->down_s + g->after_all_s);
+        *complete = moment_later(*complete, cross(s, summed, w->up_pace_s, w->up_s));
+        f.pushed = moment_earlier(f.pushed, summed);
+        f.least_up_s = smaller_of(f.least_up_s, w->up_s);
+        f.rest = moment_earlier(f.rest, rest_behind(s, j));
         f.count++;
     }
     return f;
 }
 
-/* Everything that shares one link; without pulls nobody waits for its end. */
-typedef struct load {
-    double start_s, tail_s, count;
-} load;
-
-static void add_push(load *l, double start_s, double count)
-{
-    if (count > 0)
-        l->start_s = fmin(l->start_s, start_s);
-    l->count += count;
-}
-
-static void add_pull(load *l, double start_s, double tail_s, double count)
-{
-    add_push(l, start_s, count);
-    if (count > 0)
-        l->tail_s = fmin(l->tail_s, tail_s);
-}
-
-static double load_end_s(const cost_search *s, const load *l, double rate)
-{
-    if (l->count == 0 || l->tail_s == INFINITY)
-        return 0;
-    return l->start_s + l->count * s->all_bytes / rate + l->tail_s;
-}
-
 static moment arrival(const cost_search *s, moment summed, size_t server)
 {
     const path *w = &s->paths[server];
-    return (int32_t)server == s->plan.global ? summed : cross(s, summed, w->down_rate, w->down_s);
+    return (int32_t)server == s->plan.global ? summed : cross(s, summed, w->down_pace_s, w->down_s);
 }
 
 /* Neither link of a server's node can have carried all that must cross it earlier. */
@@ -254,28 +190,28 @@ static double node_end_s(const cost_search *s, size_t v, moment summed, const fa
 {
     const problem_node *node = &s->p->nodes[v];
     bool global = (int32_t)v == s->plan.global;
-    load up = {INFINITY, INFINITY, 0}, down = up;
+    load up = no_load, down = no_load;
     int32_t parent = s->plan.parent[v];
     if (parent != PLAN_NONE && (size_t)parent != v) {
         double start_s = arrival(s, summed, (size_t)parent).first_s;
-        add_push(&up, node->compute_s, 1);
-        add_pull(&down, start_s, problem_latency_s(s->p, (size_t)parent, v), 1);
+        load_push(&up, node->compute_s, 1);
+        load_pull(&down, start_s, moment_at(problem_latency_s(s->p, (size_t)parent, v)), 1);
     }
     if (s->children[v] > 0) {
         const group *g = &s->groups[v];
-        add_push(&down, g->least_compute_s, g->remote);
-        add_pull(&up, arrival(s, summed, v).first_s, g->least_out_s, g->remote);
+        load_push(&down, g->least_compute_s, g->remote);
+        load_pull(&up, arrival(s, summed, v).first_s, moment_at(g->least_out_s), g->remote);
         if (!global) {
-            add_push(&up, g->summed.first_s, 1);
-            add_pull(&down, summed.first_s, s->paths[v].down_s + g->after_all_s, 1);
+            load_push(&up, g->summed.first_s, 1);
+            load_pull(&down, summed.first_s, rest_behind(s, v), 1);
         }
     }
     if (global) {
-        add_push(&down, f->pushed.first_s, f->count);
-        add_pull(&up, summed.first_s, f->least_tail_s, f->count);
+        load_push(&down, f->pushed.first_s, f->count);
+        load_pull(&up, summed.first_s, f->rest, f->count);
     }
-    return fmax(load_end_s(s, &up, node->up_bytes_per_s),
-                load_end_s(s, &down, node->down_bytes_per_s));
+    return larger_of(load_end_s(&s->wire, &up, node->up_bytes_per_s),
+                     load_end_s(&s->wire, &down, node->down_bytes_per_s));
 }
 
 /* The local server whose sum comes last to the global server. */
@@ -288,7 +224,7 @@ static int32_t last_sum(const cost_search *s)
         const path *w = &s->paths[j];
         moment at = s->groups[j].summed;
         if ((int32_t)j != s->plan.global)
-            at = cross(s, at, w->up_rate, w->up_s);
+            at = cross(s, at, w->up_pace_s, w->up_s);
         if (at.all_s > last_s) {
             last_s = at.all_s;
             last = (int32_t)j;
@@ -302,20 +238,24 @@ double cost_search_bound_s(cost_search *s)
     refresh(s);
     size_t global = (size_t)s->plan.global;
     const problem_node *node = &s->p->nodes[global];
-    moment complete = {0, 0};
+    moment complete = moment_at(0);
     fan f = fan_of(s, &complete);
-    if (f.count > 0)
-        raise(&complete, pass(s, f.pushed, f.count, node->down_bytes_per_s, f.least_up_s));
-    moment summed = add_up(s, complete, (double)s->local_count, global);
+    if (f.count > 0) {
+        moment passed = moment_through(&s->wire, f.pushed, f.count, 1 / node->down_bytes_per_s);
+        complete = moment_later(complete, moment_plus(passed, f.least_up_s));
+    }
+    moment summed =
+        moment_through(&s->added, complete, (double)s->local_count, 1 / node->sum_bytes_per_s);
     double round_s = node_end_s(s, global, summed, &f);
-    if (f.count > 0)
-        round_s =
-            fmax(round_s, pass(s, summed, f.count, node->up_bytes_per_s, f.least_tail_s).all_s);
+    if (f.count > 0) {
+        moment passed = moment_through(&s->wire, summed, f.count, 1 / node->up_bytes_per_s);
+        round_s = larger_of(round_s, moment_end_s(passed, f.rest));
+    }
     s->critical = PLAN_NONE;
     for (size_t l = 0; l < s->local_count; l++) {
         size_t j = s->locals[l];
-        double end_s = group_end_s(&s->groups[j], arrival(s, summed, j));
-        end_s = fmax(end_s, node_end_s(s, j, summed, &f));
+        double end_s = moment_end_s(arrival(s, summed, j), s->groups[j].rest);
+        end_s = larger_of(end_s, node_end_s(s, j, summed, &f));
         s->end_s[j] = end_s;
         if (end_s > round_s) {
             round_s = end_s;
@@ -332,7 +272,7 @@ double cost_search_strain(const cost_search *s)
     for (size_t l = 0; l < s->local_count; l++) {
         const group *g = &s->groups[s->locals[l]];
         double pull = s->end_s[s->locals[l]] / s->bound_s;
-        double push = (g->summed.all_s + g->after_all_s) / s->bound_s;
+        double push = (g->summed.all_s + g->rest.all_s) / s->bound_s;
         for (int square = 0; square < 4; square++) {
             pull *= pull;
             push *= push;
@@ -494,18 +434,12 @@ void cost_search_set(cost_search *s, const plan *pl)
 edgeps_err cost_search_make(const problem *p, const plan *pl, cost_search **out)
 {
     size_t n = p->count;
-    const job *j = &p->job;
-    int64_t last = job_chunk_count(j) - 1;
     cost_search *s = mem_alloc(1, sizeof *s);
     if (!s)
         return EDGEPS_NOMEM;
     s->p = p;
-    s->first_bytes = (double)job_chunk_wire_bytes(j, 0);
-    s->last_bytes = (double)job_chunk_wire_bytes(j, last);
-    s->all_bytes = (double)job_wire_bytes(j);
-    s->first_sum = (double)job_chunk_payload_bytes(j, 0);
-    s->last_sum = (double)job_chunk_payload_bytes(j, last);
-    s->all_sum = (double)job_parameter_bytes(j);
+    s->wire = amounts_sent(&p->job);
+    s->added = amounts_added(&p->job);
     s->first = mem_alloc(n, sizeof *s->first);
     s->next = mem_alloc(n, sizeof *s->next);
     s->previous = mem_alloc(n, sizeof *s->previous);

@@ -24,7 +24,7 @@ static void assert_same(double got, double want)
 /* The bound of the present plan from scratch. */
 static double whole_bound_s(const problem *p, const cost_search *s)
 {
-    double scratch[4 * NODES];
+    double scratch[COST_SCRATCH * NODES];
     return cost_bound_s(p, cost_search_plan(s), scratch);
 }
 

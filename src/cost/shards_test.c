@@ -175,7 +175,7 @@ static void one_shard_is_the_plan_itself(void **state)
         problem *p = random_problem(&r);
         plan pl = fixture_random_plan(&r, p);
         plan_set set = {1, &pl};
-        double round_s, scratch[4 * MOST_NODES];
+        double round_s, scratch[COST_SCRATCH * MOST_NODES];
         cost_result of_plan, of_set;
         assert_int_equal(cost_round_s(p, &pl, &round_s), EDGEPS_OK);
         assert_true(round_of(p, &set) == round_s);
@@ -447,7 +447,7 @@ static void survives_each_allocation_failing(void **state)
     (void)state;
     problem *p = whole_shards(6, 3, 100000);
     plan_set set = make_set(3, 6);
-    set_stars(p, (int32_t[]){0, 2, 4}, &set);
+    set_stars(p, (int32_t[MOST_SHARDS]){0, 2, 4}, &set);
     for (size_t i = 0; i < 6; i++)
         fixture_links(p, i, 10, 10);
     for (long n = 1;; n++) {

@@ -36,7 +36,7 @@ static edgeps_err choice_make(const place_ground *gr, place_watch *w, place_choi
         err = plan_make(gr->count, &c.best);
     c.tried = mem_alloc(gr->count, sizeof *c.tried);
     c.servers = mem_alloc(gr->count, sizeof *c.servers);
-    c.scratch = mem_alloc(4 * gr->count, sizeof *c.scratch);
+    c.scratch = mem_alloc(COST_SCRATCH * gr->count, sizeof *c.scratch);
     if (err || !c.tried || !c.servers || !c.scratch) {
         choice_free(&c);
         return EDGEPS_NOMEM;

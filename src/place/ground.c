@@ -136,7 +136,7 @@ double place_distance_s(const problem *p, size_t worker, size_t server)
 edgeps_err place_best_make(const problem *p, place_best *out)
 {
     place_best b = {.p = p, .round_s = INFINITY};
-    b.scratch = mem_alloc(4 * p->count, sizeof *b.scratch);
+    b.scratch = mem_alloc(COST_SCRATCH * p->count, sizeof *b.scratch);
     edgeps_err err = b.scratch ? plan_make(p->count, &b.plan) : EDGEPS_NOMEM;
     if (err)
         place_best_free(&b);

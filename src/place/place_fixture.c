@@ -8,6 +8,7 @@
 #include "base/mem.h"
 
 #define CHUNK_BYTES 4000
+#define SHORTER_BYTES 3200
 
 /* Log-uniform, so that small and large values are equally likely. */
 static double spread(rng *r, double low, double high)
@@ -26,6 +27,8 @@ static problem *bare_problem(fixture_kind kind)
     p->rounds = 3;
     p->job.chunk_bytes = CHUNK_BYTES;
     p->job.parameter_count = (int64_t)kind.chunks * CHUNK_BYTES / JOB_VALUE_BYTES;
+    if (kind.shorter && kind.chunks > 1)
+        p->job.parameter_count -= SHORTER_BYTES / JOB_VALUE_BYTES;
     p->job.transfer = kind.chunks == 1 ? JOB_STORE_AND_FORWARD : JOB_PIPELINED;
     for (size_t i = 0; i < n; i++)
         p->nodes[i] = (problem_node){
@@ -98,6 +101,7 @@ fixture_kind fixture_any_kind(uint64_t seed, size_t count)
         .uniform = rng_below(&r, 3) == 0,
         .tight = rng_below(&r, 2) == 0,
         .gaps = rng_below(&r, 3) == 0,
+        .shorter = rng_below(&r, 2) == 0,
     };
 }
 

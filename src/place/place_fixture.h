@@ -12,6 +12,7 @@ typedef struct fixture_kind {
     bool uniform;  /* equal links and speeds; else drawn from a wide range */
     bool tight;    /* storage for few children, or for none */
     bool gaps;     /* some nodes do not train or serve, some pairs have no path */
+    bool shorter;  /* the last of several chunks */
 } fixture_kind;
 
 /* Everything that the seed decides; fixture_free releases it. */

@@ -8,6 +8,7 @@
 #define EDGEPS_PLACE_PLACE_INT_H
 
 #include "base/rng.h"
+#include "cost/moment.h"
 #include "cost/search.h"
 #include "cover/question.h"
 #include "place/place.h"
@@ -125,10 +126,6 @@ edgeps_err place_find_any(const place_ground *gr, plan *pl, place_found *found);
 /* Writes which constraint leaves no plan. */
 void place_infeasible_reason(const place_ground *gr, place_found found, char *text, size_t size);
 
-/* Inlined, which fmax and fmin are not; nothing here is no number. */
-static inline double larger_of(double a, double b) { return a > b ? a : b; }
-static inline double smaller_of(double a, double b) { return a < b ? a : b; }
-
 /* ---- closed-form times: lower bounds of what the evaluator finds ---- */
 
 /* A node as the times read it, in the order of use: seconds per byte where problem_node has bytes
@@ -140,12 +137,12 @@ typedef struct place_pace {
     bool serve, linked;
 } place_pace;
 
-/* Workers of other nodes at a server: when their first chunks, and all of them, have passed its
- * down link. Flows on one link of which the t-th to start does not start before c_t end no earlier
- * than max over t of c_t + (m - t + 1) times what each takes alone. */
+/* Workers of other nodes at a server: when their chunks have passed its down link. Flows on one
+ * link of which the t-th to start does not start before c_t end no earlier than max over t of c_t +
+ * (m - t + 1) times what each takes alone. */
 typedef struct place_crowd {
     size_t m;
-    double first_s, all_s;
+    moment passed;
 } place_crowd;
 
 /* Where local servers take turns at the global server's links. */
@@ -172,10 +169,10 @@ typedef struct place_times {
     const place_ground *gr;
     place_pace *pace; /* per node */
     double *cap_s;    /* per pair of sites, from the first: seconds per byte of the pair cap */
-    double first_wire, all_wire, last_wire; /* bytes of the first chunk, all, and the last */
-    double first_sum, all_sum, last_sum;    /* the same without headers */
-    double *compute_s;                      /* of the workers, ascending */
-    place_crowd *crowds;                    /* per server, of 1 .. most_crowd workers */
+    amounts sent, added;
+    bool one_chunk;      /* store-and-forward */
+    double *compute_s;   /* of the workers, ascending */
+    place_crowd *crowds; /* per server, of 1 .. most_crowd workers */
     size_t most_crowd;
     place_way *ways;  /* [server * workers + worker's number]; NULL: with several chunks, or where
                          they would take too much memory */
@@ -212,6 +209,10 @@ static inline double place_latency_s(const place_times *t, size_t from, size_t t
 edgeps_err place_times_make(const place_ground *gr, place_times *out);
 void place_times_free(place_times *t);
 
+/* When what was `before` has passed a link and one more gradient queues behind it, pace_s seconds
+ * per byte. */
+moment place_queue(const amounts *a, moment before, double pace_s);
+
 /* Of m >= 1 workers. */
 place_crowd place_times_crowd(const place_times *t, size_t server, size_t m);
 
@@ -233,39 +234,35 @@ edgeps_err place_candidates(const place_times *t, place_candidate **out, size_t 
 
 void place_sort_candidates(place_candidate *list, size_t count);
 
-/* Five times of a round: as limits, what a plan keeps; as needs, what an element of a plan (a
- * worker at a server, a server's number of workers, a number of servers) takes at least. A round is
- * in two halves at the global server, once by its sum of the first chunk and once by that of the
- * last, which with one chunk are the same moment. */
+/* Times of a round: as limits, what a plan keeps; as needs, what an element of a plan (a worker at
+ * a server, a server's number of workers, a number of servers) takes at least. A round is in two
+ * halves at the global server, by each of its moments: its sums of the first chunk, of all but the
+ * last, and of all. With one chunk these are the same, and the second is not looked at. */
 typedef struct place_limits {
-    double round_s;    /* of the whole */
-    double first_in_s; /* until the global server has the sum of the first chunk ... */
-    double all_in_s;   /* ... of all chunks */
-    double all_out_s;  /* from its sum of the first chunk to the end of the round ... */
-    double last_out_s; /* ... from that of the last chunk */
-    double spread_s;   /* only a limit: from its sum on, no local server on another node has the
-                          parameters earlier (store-and-forward) ... */
-    double purse;      /* ... as the local servers' shares of its up link add up to no more */
+    double round_s;  /* of the whole */
+    moment in_s;     /* until the global server has the sums ... */
+    moment out_s;    /* ... and from there to the end of the round */
+    double spread_s; /* only a limit: from its sum on, no local server on another node has the
+                        parameters earlier (store-and-forward) ... */
+    double purse;    /* ... as the local servers' shares of its up link add up to no more */
 } place_limits;
 
 /* The round alone is limited. */
 place_limits place_whole_round(double round_s);
 
-/* The round's global server has the sum of the first chunk between first_s[0] and first_s[1], and
- * that of the last between last_s[0] and last_s[1]. */
-place_limits place_halves(double round_s, const double first_s[2], const double last_s[2]);
+/* The round's global server has its sums between `from` and `to`. */
+place_limits place_halves(double round_s, moment from, moment to);
 
 bool place_keeps(const place_limits *need, const place_limits *limits);
 
 /* What passes between a local server and the global one. */
 typedef struct place_relay {
-    double first_in_s, all_in_s, last_in_s;    /* from complete at the local one to the sum */
-    double first_out_s, all_out_s, last_out_s; /* from the sum to the local one */
-    double through_s;                          /* all chunks, from complete to back again */
-    double here_s;                             /* latency of the way from the global one */
-    double share; /* of the global server's up link, while all pull: it uses at least this part of
-                     what an equal share is */
-    bool local;   /* may be one */
+    moment_way in;  /* from complete at the local one to the sum */
+    moment_way out; /* from the sum to the local one */
+    double here_s;  /* latency of the way from the global one */
+    double share;   /* of the global server's up link, while all pull: it uses at least this part of
+                       what an equal share is */
+    bool local;     /* may be one */
 } place_relay;
 
 /* All of it for one global server. */

@@ -69,7 +69,7 @@ static void expect_no_longer(const char *algorithm, uint64_t seed, double more_s
 
 static void check_result(const char *algorithm, const problem *p, uint64_t seed, double optimum_s)
 {
-    double scratch[4 * MOST_NODES], round_s, phases_s = 0;
+    double scratch[COST_SCRATCH * MOST_NODES], round_s, phases_s = 0;
     place_result r = fixture_run(algorithm, p, seed);
     assert_int_equal(r.status == PLACE_INFEASIBLE, optimum_s == INFINITY);
     if (r.status == PLACE_INFEASIBLE) {

@@ -6,7 +6,8 @@
 #include "cover/question.h"
 #include "place/place_int.h"
 
-#define MOST_KEPT 64 /* prices; those that served last come first */
+#define REFUTE_SIDES 3 /* of a box (threshold.c) */
+#define MOST_KEPT 64   /* prices; those that served last come first */
 
 struct place_refuter {
     const place_ground *gr;
@@ -16,8 +17,8 @@ struct place_refuter {
     cover_top top;
     int32_t *cap; /* per node, for the limits asked about; negative: not known yet */
     size_t lps;
-    uint64_t asked;      /* times that a server's offer or reach was worked out */
-    double open_part[2]; /* where in the ranges of moments and of spreads a box stayed open last */
+    uint64_t asked;                 /* times that a server's offer or reach was worked out */
+    double open_part[REFUTE_SIDES]; /* where along each side of the whole a box stayed open last */
 };
 
 /* Is there no plan within at->limits that has at most at->locals local servers? By prices kept so

@@ -27,23 +27,31 @@ static double ratio(double need_s, double limit_s)
     return limit_s > 0 ? need_s / limit_s : INFINITY;
 }
 
+static double moment_ratio(moment need, moment limit)
+{
+    return larger_of(
+        larger_of(ratio(need.first_s, limit.first_s), ratio(need.body_s, limit.body_s)),
+        ratio(need.all_s, limit.all_s));
+}
+
 static double factor_of(const place_limits *need, const place_limits *limits)
 {
-    double factor = ratio(need->round_s, limits->round_s);
-    factor = larger_of(factor, ratio(need->first_in_s, limits->first_in_s));
-    factor = larger_of(factor, ratio(need->all_in_s, limits->all_in_s));
-    factor = larger_of(factor, ratio(need->all_out_s, limits->all_out_s));
-    return larger_of(factor, ratio(need->last_out_s, limits->last_out_s));
+    return larger_of(ratio(need->round_s, limits->round_s),
+                     larger_of(moment_ratio(need->in_s, limits->in_s),
+                               moment_ratio(need->out_s, limits->out_s)));
+}
+
+static moment times(moment m, double factor)
+{
+    return (moment){m.first_s * factor, m.body_s * factor, m.all_s * factor};
 }
 
 static place_limits stretched(const place_limits *limits, double factor)
 {
     place_limits l = *limits;
     l.round_s *= factor;
-    l.first_in_s *= factor;
-    l.all_in_s *= factor;
-    l.all_out_s *= factor;
-    l.last_out_s *= factor;
+    l.in_s = times(l.in_s, factor);
+    l.out_s = times(l.out_s, factor);
     return l;
 }
 

@@ -13,13 +13,16 @@
 #define FIRST_STEP 0.005
 #define SHORTEST_S 1e-9
 #define MOST_SPLITS 64
-#define SPREAD_COUNTS 0.2 /* a second of spread against one of the moments */
 
-/* Moments of the first and of the last sum, and how long the pulls of the local servers take. */
+/* When the global server has its sums of the first chunk, and of all but the last one; with one
+ * chunk, how long the pulls of the local servers take. */
+enum { SIDE_FIRST, SIDE_BODY, SIDE_SPREAD };
+static const double counts[REFUTE_SIDES] = {1, 1, 0.2}; /* a second of one against the others' */
+
 typedef struct box {
     double round_s;
     double fine_s; /* a box that is narrower is not halved any more */
-    double first_s[2], last_s[2], spread_s[2];
+    double side[REFUTE_SIDES][2];
 } box;
 
 /* All that a plan can have, by the needs of every plan. */
@@ -29,44 +32,68 @@ static box whole_box(const place_view *v, double r_s, double fine)
     const place_limits *least = &v->least;
     box b = {.round_s = r_s,
              .fine_s = fine * r_s,
-             .first_s = {least->first_in_s, r_s - least->all_out_s}};
-    if (t->first_wire == t->all_wire) {
+             .side[SIDE_FIRST] = {least->in_s.first_s, r_s - least->out_s.first_s}};
+    if (t->one_chunk) {
         double up = t->gr->p->nodes[v->global].up_bytes_per_s;
-        double longest_s = (double)v->most_locals * t->all_wire / up;
-        b.spread_s[1] = smaller_of(longest_s, larger_of(r_s - least->first_in_s, 0));
+        double longest_s = (double)v->most_locals * t->sent.all / up;
+        b.side[SIDE_SPREAD][1] = smaller_of(longest_s, larger_of(r_s - least->in_s.first_s, 0));
+    } else {
+        b.side[SIDE_BODY][0] = least->in_s.body_s;
+        b.side[SIDE_BODY][1] = r_s - least->out_s.body_s;
     }
     return b;
 }
 
 /* Asks about a box; `lp`: by an LP if need be. What was asked is left in *out. */
-static edgeps_err refute_box(place_refuter *rf, const place_view *v, box *b, bool lp,
+static edgeps_err refute_box(place_refuter *rf, const place_view *v, const box *b, bool lp,
                              place_threshold *out, bool *refuted)
 {
     const place_limits *least = &v->least;
-    if (v->t->first_wire == v->t->all_wire) {
-        memcpy(b->last_s, b->first_s, sizeof b->last_s);
-    } else {
-        b->last_s[0] = larger_of(b->first_s[0], least->all_in_s);
-        b->last_s[1] = b->round_s - least->last_out_s;
+    const double *first_s = b->side[SIDE_FIRST], *body_s = b->side[SIDE_BODY];
+    moment from = moment_at(first_s[0]), to = moment_at(first_s[1]);
+    if (!v->t->one_chunk) {
+        from.body_s = larger_of(from.first_s, body_s[0]);
+        from.all_s = larger_of(from.body_s, least->in_s.all_s);
+        to.body_s = body_s[1];
+        to.all_s = b->round_s - least->out_s.all_s;
     }
-    out->limits = place_halves(b->round_s, b->first_s, b->last_s);
-    if (v->t->first_wire == v->t->all_wire)
-        out->limits = place_spread(v, out->limits, b->spread_s);
+    *refuted = from.first_s > to.first_s || from.body_s > to.body_s || from.all_s > to.all_s;
+    if (*refuted)
+        return EDGEPS_OK;
+    out->limits = place_halves(b->round_s, from, to);
+    if (v->t->one_chunk)
+        out->limits = place_spread(v, out->limits, b->side[SIDE_SPREAD]);
     out->locals = place_view_locals(v, &out->limits, &out->limits);
     return place_refute(rf, v, lp, out, refuted);
 }
 
 static double width_of(const double range[2]) { return range[1] - range[0]; }
 
-/* The second half of the box, of its longer side; *b keeps the first. */
-static box split(box *b)
+/* The side along which the box is longest. */
+static size_t longest_side(const box *b)
+{
+    size_t longest = 0;
+    for (size_t s = 1; s < REFUTE_SIDES; s++)
+        if (counts[s] * width_of(b->side[s]) > counts[longest] * width_of(b->side[longest]))
+            longest = s;
+    return longest;
+}
+
+/* The second half of the box along a side; *b keeps the first. */
+static box split(box *b, size_t side)
 {
     box second = *b;
-    bool by_first = width_of(b->first_s) >= SPREAD_COUNTS * width_of(b->spread_s);
-    double *low = by_first ? b->first_s : b->spread_s;
-    double *high = by_first ? second.first_s : second.spread_s;
+    double *low = b->side[side], *high = second.side[side];
     low[1] = high[0] = low[0] + width_of(low) / 2;
     return second;
+}
+
+/* Where in the whole a box is that stayed open. */
+static void note_open(place_refuter *rf, const box *b, const box *whole)
+{
+    for (size_t s = 0; s < REFUTE_SIDES; s++)
+        rf->open_part[s] =
+            (b->side[s][0] - whole->side[s][0]) / larger_of(width_of(whole->side[s]), SHORTEST_S);
 }
 
 /* Halves what is not refuted, until a box stays open that is small. */
@@ -79,20 +106,18 @@ static edgeps_err sweep(place_refuter *rf, const place_view *v, const box *whole
     *refuted = true;
     while (depth > 0) {
         box b = stack[--depth];
-        double width_s = larger_of(width_of(b.first_s), SPREAD_COUNTS * width_of(b.spread_s));
-        bool lp = width_s <= COARSE * b.round_s;
-        edgeps_err err = refute_box(rf, v, &b, lp, out, refuted);
+        size_t side = longest_side(&b);
+        double width_s = counts[side] * width_of(b.side[side]);
+        edgeps_err err = refute_box(rf, v, &b, width_s <= COARSE * b.round_s, out, refuted);
         if (err)
             return err;
         if (*refuted)
             continue;
         if (width_s <= b.fine_s || depth + 2 > MOST_SPLITS) {
-            rf->open_part[0] = (b.first_s[0] - whole->first_s[0]) /
-                               larger_of(width_of(whole->first_s), SHORTEST_S);
-            rf->open_part[1] = b.spread_s[0] / larger_of(whole->spread_s[1], SHORTEST_S);
+            note_open(rf, &b, whole);
             return EDGEPS_OK;
         }
-        stack[depth + 1] = split(&b);
+        stack[depth + 1] = split(&b, side);
         stack[depth] = stack[depth + 1];
         stack[depth + 1] = b;
         depth += 2;
@@ -100,35 +125,28 @@ static edgeps_err sweep(place_refuter *rf, const place_view *v, const box *whole
     return EDGEPS_OK;
 }
 
-/* The part of a range where a box stayed open last. */
-static void narrow(double range[2], double part, double width_s)
-{
-    double from_s = range[0] + part * width_of(range);
-    range[1] = smaller_of(from_s + width_s, range[1]);
-    range[0] = from_s;
-}
-
 /* All moments of a round. First those in the place of the box that stayed open last: mostly it does
  * again. */
-static edgeps_err refute_boxes(place_refuter *rf, const place_view *v, const box *all,
+static edgeps_err refute_boxes(place_refuter *rf, const place_view *v, const box *whole,
                                place_threshold *out, bool *refuted)
 {
-    box whole = *all, hint = whole;
-    *refuted = whole.first_s[0] > whole.first_s[1];
+    box hint = *whole;
+    *refuted = width_of(whole->side[SIDE_FIRST]) < 0 || width_of(whole->side[SIDE_BODY]) < 0;
     if (*refuted)
         return EDGEPS_OK;
-    narrow(hint.first_s, rf->open_part[0], hint.fine_s);
-    narrow(hint.spread_s, rf->open_part[1], hint.fine_s);
+    for (size_t s = 0; s < REFUTE_SIDES; s++) {
+        double *range = hint.side[s];
+        range[0] += rf->open_part[s] * width_of(range);
+        range[1] = smaller_of(range[0] + hint.fine_s, range[1]);
+    }
     edgeps_err err = refute_box(rf, v, &hint, true, out, refuted);
-    return err || !*refuted ? err : sweep(rf, v, &whole, out, refuted);
+    return err || !*refuted ? err : sweep(rf, v, whole, out, refuted);
 }
 
 /* The bounds of every plan before any search. */
 static double least_s(const place_view *v)
 {
-    double first_s = v->least.first_in_s + v->least.all_out_s;
-    double last_s = v->least.all_in_s + v->least.last_out_s;
-    return larger_of(v->least.round_s, larger_of(first_s, last_s));
+    return larger_of(v->least.round_s, moment_end_s(v->least.in_s, v->least.out_s));
 }
 
 edgeps_err place_refute_round(place_refuter *rf, const place_view *v, double r_s, double fine,

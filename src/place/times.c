@@ -19,30 +19,32 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Chain of a worker through a local server at no cost between that and the global one: the first
- * chunk has to pass the stages before the slowest, then all chunks pass it, then the last goes on.
- */
-static double near_chain_s(const place_times *t, size_t server, size_t worker)
+/* When a server has summed what a worker pushes to it, and how long the worker waits from when the
+ * server has parameters. */
+static moment near_push(const place_times *t, size_t server, size_t worker)
 {
-    double out_s = place_pace_s(t, worker, server), back_s = place_pace_s(t, server, worker);
-    double sum_s = t->pace[server].sum_s;
-    double first_s = t->first_wire * out_s, last_s = t->last_wire * back_s;
-    double pushes_s = t->all_wire * out_s + t->last_sum * sum_s + last_s;
-    double sums_s = first_s + t->all_sum * sum_s + last_s;
-    double pulls_s = first_s + t->first_sum * sum_s + t->all_wire * back_s;
-    return t->pace[worker].compute_s + place_latency_s(t, worker, server) +
-           place_latency_s(t, server, worker) + larger_of(pushes_s, larger_of(sums_s, pulls_s));
+    moment ready = moment_at(t->pace[worker].compute_s);
+    moment arrived =
+        moment_plus(moment_through(&t->sent, ready, 1, place_pace_s(t, worker, server)),
+                    place_latency_s(t, worker, server));
+    return moment_through(&t->added, arrived, 1, t->pace[server].sum_s);
+}
+
+static moment near_pull(const place_times *t, size_t server, size_t worker)
+{
+    return moment_plus(moment_rest(&t->sent, 1, place_pace_s(t, server, worker)),
+                       place_latency_s(t, server, worker));
 }
 
 double place_quick_bound_s(const place_times *t, size_t global, double *tail_s)
 {
     const place_ground *gr = t->gr;
     const problem *p = gr->p;
-    double worst_s = 0, sum_s = t->last_sum / p->nodes[global].sum_bytes_per_s;
+    double worst_s = 0, sum_s = t->added.last / p->nodes[global].sum_bytes_per_s;
     for (size_t j = 0; j < gr->count; j++) {
         bool local = place_joins(gr, global, j) && place_room(gr, global, 1, j) > 0;
-        tail_s[j] = local ? t->last_wire / problem_rate_bytes_per_s(p, j, global) + sum_s +
-                                t->last_wire / problem_rate_bytes_per_s(p, global, j) +
+        tail_s[j] = local ? t->sent.last / problem_rate_bytes_per_s(p, j, global) + sum_s +
+                                t->sent.last / problem_rate_bytes_per_s(p, global, j) +
                                 problem_latency_s(p, j, global) + problem_latency_s(p, global, j)
                           : INFINITY;
     }
@@ -64,18 +66,18 @@ static void near_needs(const place_times *t, size_t server, size_t worker, doubl
 {
     double out_s = place_pace_s(t, worker, server);
     double start_s = t->pace[worker].compute_s + place_latency_s(t, worker, server);
-    need[HARD_ROUND] = near_chain_s(t, server, worker);
-    need[HARD_FIRST_IN] = start_s + t->first_wire * out_s;
-    need[HARD_ALL_IN] = start_s + t->all_wire * out_s;
-    need[HARD_OUT] =
-        place_latency_s(t, server, worker) + t->all_wire * place_pace_s(t, server, worker);
+    moment pull = near_pull(t, server, worker);
+    need[HARD_ROUND] = moment_end_s(near_push(t, server, worker), pull);
+    need[HARD_FIRST_IN] = start_s + t->sent.first * out_s;
+    need[HARD_ALL_IN] = start_s + t->sent.all * out_s;
+    need[HARD_OUT] = pull.first_s;
 }
 
 /* Also lowers `least`, HARD_WAYS per worker's node, to the needs here. */
 static void fill_server(place_times *t, size_t server, double *least)
 {
     const place_ground *gr = t->gr;
-    double sum_s = t->first_sum * t->pace[server].sum_s;
+    double sum_s = t->added.first * t->pace[server].sum_s;
     place_way *ways = t->ways ? t->ways + server * gr->worker_count : NULL;
     t->start_s[server] = t->lat_in_s[server] = t->lat_out_s[server] = INFINITY;
     for (size_t w = 0; w < gr->worker_count; w++) {
@@ -125,7 +127,9 @@ static void choose_hard(place_times *t, const double *least)
     for (size_t h = 0; h < t->hard_count; h++)
         for (size_t j = 0; j < gr->count; j++) {
             bool path = gr->room[j] > 0 && place_path(gr, j, t->hard[h]);
-            t->hard_s[h * gr->count + j] = path ? near_chain_s(t, j, t->hard[h]) : INFINITY;
+            t->hard_s[h * gr->count + j] =
+                path ? moment_end_s(near_push(t, j, t->hard[h]), near_pull(t, j, t->hard[h]))
+                     : INFINITY;
         }
 }
 
@@ -141,7 +145,7 @@ static int by_rank_down(const void *a, const void *b) { return by_rank(b, a); }
 /* Rates are asked for where there is one chunk only. */
 static edgeps_err fill_ranks(place_times *t)
 {
-    size_t count = t->gr->count, ways = t->first_wire == t->all_wire ? PLACE_TURNS : 0;
+    size_t count = t->gr->count, ways = t->one_chunk ? PLACE_TURNS : 0;
     t->starts = mem_alloc(count, sizeof *t->starts);
     if (!t->starts)
         return EDGEPS_NOMEM;
@@ -154,8 +158,8 @@ static edgeps_err fill_ranks(place_times *t)
             return EDGEPS_NOMEM;
         for (size_t j = 0; j < count; j++) {
             const place_pace *pace = &t->pace[j];
-            double push_s = t->all_wire * pace->down_s + t->all_sum * pace->sum_s;
-            double pull_s = t->all_wire * pace->up_s;
+            double push_s = t->sent.all * pace->down_s + t->added.all * pace->sum_s;
+            double pull_s = t->sent.all * pace->up_s;
             double each_s[] = {push_s, pull_s, push_s + pull_s};
             t->rates[way][j] = (place_rank){1 / each_s[way], (uint32_t)j};
         }
@@ -164,17 +168,22 @@ static edgeps_err fill_ranks(place_times *t)
     return EDGEPS_OK;
 }
 
+moment place_queue(const amounts *a, moment before, double pace_s)
+{
+    return (moment){before.first_s + a->first * pace_s, before.body_s + a->body * pace_s,
+                    before.all_s + a->all * pace_s};
+}
+
 /* When `more` workers, none of whom starts before the next in order of start does, join: no earlier
  * than if they queue behind those before, or the last of them alone. */
 static place_crowd join(const place_times *t, size_t server, place_crowd c, size_t more)
 {
-    double down_s = t->pace[server].down_s, count = (double)more;
+    double down_s = t->pace[server].down_s;
     c.m += more;
     size_t last = c.m < t->gr->worker_count ? c.m : t->gr->worker_count;
-    double start_s = t->compute_s[last - 1];
-    c.first_s =
-        larger_of(c.first_s + count * t->first_wire * down_s, start_s + t->first_wire * down_s);
-    c.all_s = larger_of(c.all_s + count * t->all_wire * down_s, start_s + t->all_wire * down_s);
+    moment start = moment_at(t->compute_s[last - 1]);
+    c.passed = moment_later(place_queue(&t->sent, c.passed, (double)more * down_s),
+                            place_queue(&t->sent, start, down_s));
     return c;
 }
 
@@ -244,16 +253,10 @@ static edgeps_err fill_all(place_times *t, double *least)
 edgeps_err place_times_make(const place_ground *gr, place_times *out)
 {
     const job *j = &gr->p->job;
-    int64_t last = job_chunk_count(j) - 1;
-    place_times t = {
-        .gr = gr,
-        .first_wire = (double)job_chunk_wire_bytes(j, 0),
-        .all_wire = (double)job_wire_bytes(j),
-        .last_wire = (double)job_chunk_wire_bytes(j, last),
-        .first_sum = (double)job_chunk_payload_bytes(j, 0),
-        .all_sum = (double)job_parameter_bytes(j),
-        .last_sum = (double)job_chunk_payload_bytes(j, last),
-    };
+    place_times t = {.gr = gr,
+                     .sent = amounts_sent(j),
+                     .added = amounts_added(j),
+                     .one_chunk = job_chunk_count(j) == 1};
     double *least = mem_alloc(HARD_WAYS * gr->count, sizeof *least);
     t.compute_s = mem_alloc(gr->worker_count, sizeof *t.compute_s);
     t.start_s = mem_alloc(gr->count, sizeof *t.start_s);
@@ -261,7 +264,7 @@ edgeps_err place_times_make(const place_ground *gr, place_times *out)
     t.lat_out_s = mem_alloc(gr->count, sizeof *t.lat_out_s);
     t.hard = mem_alloc(MOST_HARD, sizeof *t.hard);
     t.hard_s = mem_alloc(MOST_HARD * gr->count, sizeof *t.hard_s);
-    bool keep = t.first_wire == t.all_wire && gr->count * gr->worker_count <= MOST_WAYS;
+    bool keep = t.one_chunk && gr->count * gr->worker_count <= MOST_WAYS;
     if (keep)
         t.ways = mem_alloc(gr->count * gr->worker_count, sizeof *t.ways);
     edgeps_err err = EDGEPS_NOMEM;

@@ -37,13 +37,9 @@ static void close_world(world *w)
 
 static place_limits larger(place_limits a, place_limits b)
 {
-    return (place_limits){fmax(a.round_s, b.round_s),
-                          fmax(a.first_in_s, b.first_in_s),
-                          fmax(a.all_in_s, b.all_in_s),
-                          fmax(a.all_out_s, b.all_out_s),
-                          fmax(a.last_out_s, b.last_out_s),
-                          0,
-                          0};
+    return (place_limits){.round_s = fmax(a.round_s, b.round_s),
+                          .in_s = moment_later(a.in_s, b.in_s),
+                          .out_s = moment_later(a.out_s, b.out_s)};
 }
 
 /* Local servers of a plan, and what their pulls take with one chunk, by their shares. */
@@ -65,7 +61,7 @@ static locals locals_of(const world *w, const place_view *v, const plan *pl)
         l.count += l.children[j]++ == 0;
     }
     if (job_chunk_count(&w->p->job) == 1)
-        l.spread_s = shares * w->times.all_wire / w->p->nodes[v->global].up_bytes_per_s;
+        l.spread_s = shares * w->times.sent.all / w->p->nodes[v->global].up_bytes_per_s;
     return l;
 }
 
@@ -92,14 +88,11 @@ static void check_elements(const world *w, place_view *v, const plan *pl, double
     place_limits need = needs_of(w, v, pl, &l);
     double r_s = round_s * SLACK;
     assert_true(need.round_s <= r_s);
-    assert_true(need.first_in_s + need.all_out_s <= r_s);
-    assert_true(need.all_in_s + need.last_out_s <= r_s);
-    assert_true(v->least.round_s <= r_s && v->least.first_in_s + v->least.all_out_s <= r_s);
-    assert_true(v->least.all_in_s + v->least.last_out_s <= r_s);
-    double first_s[] = {need.first_in_s, r_s - need.all_out_s};
-    double last_s[] = {need.all_in_s, r_s - need.last_out_s};
+    assert_true(moment_end_s(need.in_s, need.out_s) <= r_s);
+    assert_true(v->least.round_s <= r_s && moment_end_s(v->least.in_s, v->least.out_s) <= r_s);
+    moment latest = {r_s - need.out_s.first_s, r_s - need.out_s.body_s, r_s - need.out_s.all_s};
     double spread_s[] = {l.spread_s, l.spread_s};
-    place_limits whole = place_whole_round(r_s), halves = place_halves(r_s, first_s, last_s);
+    place_limits whole = place_whole_round(r_s), halves = place_halves(r_s, need.in_s, latest);
     if (job_chunk_count(&w->p->job) == 1)
         halves = place_spread(v, halves, spread_s);
     assert_true(place_view_locals(v, &whole, &whole) >= l.count);

@@ -8,54 +8,57 @@
 
 #include <math.h>
 
+#define NO_MOMENT                                                                                  \
+    {                                                                                              \
+        INFINITY, INFINITY, INFINITY                                                               \
+    }
+
+static const place_limits nothing = {INFINITY, NO_MOMENT, NO_MOMENT, 0, 0};
+
 place_limits place_whole_round(double round_s)
 {
-    return (place_limits){round_s, INFINITY, INFINITY, INFINITY, INFINITY, 0, INFINITY};
+    return (place_limits){round_s, NO_MOMENT, NO_MOMENT, 0, INFINITY};
 }
 
-place_limits place_halves(double round_s, const double first_s[2], const double last_s[2])
+place_limits place_halves(double round_s, moment from, moment to)
 {
-    return (place_limits){round_s, first_s[1], last_s[1], round_s - first_s[0], round_s - last_s[0],
-                          0,       INFINITY};
+    moment out_s = {round_s - from.first_s, round_s - from.body_s, round_s - from.all_s};
+    return (place_limits){round_s, to, out_s, 0, INFINITY};
 }
 
 place_limits place_spread(const place_view *v, place_limits halves, const double spread_s[2])
 {
-    double each_s = v->t->all_wire / v->t->gr->p->nodes[v->global].up_bytes_per_s;
+    double each_s = v->t->sent.all / v->t->gr->p->nodes[v->global].up_bytes_per_s;
     halves.spread_s = spread_s[0];
     if (each_s > 0)
         halves.purse = spread_s[1] / each_s * (1 + 1e-9);
     return halves;
 }
 
-bool place_keeps(const place_limits *need, const place_limits *limits)
+static inline bool within(moment need, moment limit)
 {
-    return need->round_s <= limits->round_s && need->first_in_s <= limits->first_in_s &&
-           need->all_in_s <= limits->all_in_s && need->all_out_s <= limits->all_out_s &&
-           need->last_out_s <= limits->last_out_s;
+    return need.first_s <= limit.first_s && need.body_s <= limit.body_s &&
+           need.all_s <= limit.all_s;
 }
 
-static const place_limits nothing = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, 0, 0};
+bool place_keeps(const place_limits *need, const place_limits *limits)
+{
+    return need->round_s <= limits->round_s && within(need->in_s, limits->in_s) &&
+           within(need->out_s, limits->out_s);
+}
 
 static place_relay relay_of(const place_times *t, size_t global, size_t j)
 {
     const problem *p = t->gr->p;
-    double out = problem_rate_bytes_per_s(p, j, global),
-           back = problem_rate_bytes_per_s(p, global, j);
-    double there_s = problem_latency_s(p, j, global), here_s = problem_latency_s(p, global, j);
-    double sum = p->nodes[global].sum_bytes_per_s;
-    double push[] = {t->first_wire / out, t->all_wire / out, t->last_wire / out};
-    double add[] = {t->first_sum / sum, t->all_sum / sum, t->last_sum / sum};
-    double pull[] = {t->first_wire / back, t->all_wire / back, t->last_wire / back};
-    place_relay r = {.local = true, .here_s = here_s};
-    r.share = j == global ? 0 : smaller_of(1, back / p->nodes[global].up_bytes_per_s);
-    r.first_in_s = push[0] + add[0] + there_s;
-    r.last_in_s = push[2] + add[2] + there_s;
-    r.all_in_s = larger_of(push[1] + add[2], push[0] + add[1]) + there_s;
-    r.first_out_s = pull[0] + here_s;
-    r.all_out_s = pull[1] + here_s;
-    r.last_out_s = pull[2] + here_s;
-    r.through_s = larger_of(r.all_in_s + r.last_out_s, r.first_in_s + r.all_out_s);
+    double push_s = place_pace_s(t, j, global), pull_s = place_pace_s(t, global, j);
+    moment_way push = way_through(&t->sent, 1, push_s, place_latency_s(t, j, global));
+    moment_way sum = way_through(&t->added, 1, t->pace[global].sum_s, 0);
+    place_relay r = {.local = true, .here_s = place_latency_s(t, global, j)};
+    r.in = way_then(&push, &sum);
+    r.out = way_through(&t->sent, 1, pull_s, r.here_s);
+    r.share = j == global ? 0
+                          : smaller_of(1, problem_rate_bytes_per_s(p, global, j) /
+                                              p->nodes[global].up_bytes_per_s);
     return r;
 }
 
@@ -63,49 +66,32 @@ static place_relay relay_of(const place_times *t, size_t global, size_t j)
 static inline double wait_s(const place_view *v, double spread_s, size_t server)
 {
     const place_relay *r = &v->relay[server];
-    return larger_of(0, spread_s + r->here_s - r->all_out_s);
+    return larger_of(0, spread_s + r->here_s - r->out.all_all_s);
 }
 
-/* From the start of the round until the server has a worker's first chunk, and all but the last of
- * what it still has to add, complete. */
-typedef struct push {
-    double first_s, all_s;
-} push;
-
-static inline push push_of(const place_times *t, size_t server, size_t worker)
+/* When the server has summed what the worker pushes to it. */
+static inline moment push_of(const place_times *t, size_t server, size_t worker)
 {
-    double out_s = place_pace_s(t, worker, server), sum_s = t->pace[server].sum_s;
-    double start_s = t->pace[worker].compute_s + place_latency_s(t, worker, server);
-    double arrived_s = start_s + t->first_wire * out_s;
-    /* All chunks pass the push, or the sum. */
-    return (push){arrived_s + t->first_sum * sum_s,
-                  larger_of(start_s + t->all_wire * out_s + t->last_sum * sum_s,
-                            arrived_s + t->all_sum * sum_s)};
+    moment pushed = moment_through(&t->sent, moment_at(t->pace[worker].compute_s), 1,
+                                   place_pace_s(t, worker, server));
+    return moment_through(&t->added, moment_plus(pushed, place_latency_s(t, worker, server)), 1,
+                          t->pace[server].sum_s);
 }
 
-static inline place_limits way_there(const place_relay *r, push to)
-{
-    return (place_limits){.first_in_s = to.first_s + r->first_in_s,
-                          .all_in_s = larger_of(to.all_s + r->last_in_s, to.first_s + r->all_in_s)};
-}
-
-/* The same with the way back. */
+/* From the global server's sums on; the round as well. */
 static inline void add_way_back(const place_view *v, double spread_s, size_t server, size_t worker,
-                                push to, place_limits *need)
+                                place_limits *need)
 {
     const place_times *t = v->t;
-    const place_relay *r = &v->relay[server];
-    double back_s = place_pace_s(t, server, worker), end_s = place_latency_s(t, server, worker);
-    double last_s = end_s + t->last_wire * back_s, pulls_s = end_s + t->all_wire * back_s;
+    double end_s = place_latency_s(t, server, worker);
+    moment pull = moment_plus(moment_rest(&t->sent, 1, place_pace_s(t, server, worker)), end_s);
     /* The global server's pulls to its own workers are among those that spread. */
     double wait = server == v->global ? 0 : wait_s(v, spread_s, server);
     if (spread_s > 0 && server == v->global && worker != server)
-        last_s = pulls_s = larger_of(pulls_s, spread_s + end_s);
-    need->all_out_s = larger_of(r->all_out_s + last_s, r->first_out_s + pulls_s) + wait;
-    need->last_out_s = r->last_out_s + last_s + wait;
-    need->round_s = larger_of(larger_of(to.all_s + r->last_in_s + r->last_out_s + last_s,
-                                        to.first_s + r->through_s + last_s),
-                              to.first_s + r->first_in_s + r->first_out_s + pulls_s);
+        pull = moment_later(pull, moment_at(spread_s + end_s));
+    need->out_s = way_rest(&v->relay[server].out, pull);
+    need->round_s = moment_end_s(need->in_s, need->out_s);
+    need->out_s = moment_plus(need->out_s, wait);
 }
 
 /* As place_path. */
@@ -121,9 +107,8 @@ place_limits place_view_chain(const place_view *v, double spread_s, size_t serve
 {
     if (!v->relay[server].local || !has_path(v->t, server, worker))
         return nothing;
-    push to = push_of(v->t, server, worker);
-    place_limits need = way_there(&v->relay[server], to);
-    add_way_back(v, spread_s, server, worker, to, &need);
+    place_limits need = {.in_s = way_end(&v->relay[server].in, push_of(v->t, server, worker))};
+    add_way_back(v, spread_s, server, worker, &need);
     return need;
 }
 
@@ -133,11 +118,10 @@ static inline bool serves(const place_view *v, const place_limits *limits, size_
 {
     if (!has_path(v->t, server, worker))
         return false;
-    push to = push_of(v->t, server, worker);
-    place_limits need = way_there(&v->relay[server], to);
-    if (need.first_in_s > limits->first_in_s || need.all_in_s > limits->all_in_s)
+    place_limits need = {.in_s = way_end(&v->relay[server].in, push_of(v->t, server, worker))};
+    if (!within(need.in_s, limits->in_s))
         return false;
-    add_way_back(v, limits->spread_s, server, worker, to, &need);
+    add_way_back(v, limits->spread_s, server, worker, &need);
     return place_keeps(&need, limits);
 }
 
@@ -155,10 +139,9 @@ static size_t reach_by_ways(const place_view *v, const place_limits *limits, siz
     const place_times *t = v->t;
     const place_relay *r = &v->relay[server];
     const place_way *ways = t->ways + server * t->gr->worker_count;
-    double in_s = smaller_of(limits->first_in_s, limits->all_in_s) - r->all_in_s;
-    double out_s = smaller_of(limits->all_out_s, limits->last_out_s) - r->all_out_s -
-                   wait_s(v, limits->spread_s, server);
-    double both_s = limits->round_s - r->all_in_s - r->all_out_s;
+    double in_s = limits->in_s.all_s - r->in.all_all_s;
+    double out_s = limits->out_s.all_s - r->out.all_all_s - wait_s(v, limits->spread_s, server);
+    double both_s = limits->round_s - r->in.all_all_s - r->out.all_all_s;
     size_t count = 0;
     for (size_t o = 0; o < of->count && count < most; o++) {
         const place_way *way = &ways[of->workers[o]];
@@ -187,37 +170,30 @@ static place_limits crowd_need(const place_view *v, double spread_s, size_t serv
                                const place_crowd *c)
 {
     const place_times *t = v->t;
-    const problem_node *node = &t->gr->p->nodes[server];
+    const place_pace *pace = &t->pace[server];
     const place_relay *r = &v->relay[server];
     bool other = server != v->global; /* its own push, and pull, on the network */
-    double count = (double)c->m, flows = count + other;
-    double each_up_s = 1 / node->up_bytes_per_s, each_sum_s = count / node->sum_bytes_per_s;
-    double in_s = t->lat_in_s[server], out_s = t->lat_out_s[server];
-    double last_out_s = count * t->last_wire * each_up_s + out_s;
-    double pulls_s = count * t->all_wire * each_up_s + out_s;
-    double wait = wait_s(v, spread_s, server), all_down_s = c->all_s;
-    double arrived_s = c->first_s + in_s;
+    double count = (double)c->m, flows = count + other, wait = wait_s(v, spread_s, server);
+    moment passed = c->passed;
     /* The global server's own workers share its links with the other local servers: these are at
      * least as many as their shares say. */
-    if (!other && spread_s > 0) {
-        double pushes_s = t->compute_s[0] + count * t->all_wire / node->down_bytes_per_s +
-                          spread_s * node->up_bytes_per_s / node->down_bytes_per_s;
-        all_down_s = larger_of(all_down_s, pushes_s);
-    }
-    double first_s = arrived_s + t->first_sum * each_sum_s;
-    double all_s = larger_of(all_down_s + in_s + t->last_sum * each_sum_s,
-                             arrived_s + t->all_sum * each_sum_s);
-    double down_s = t->compute_s[0] + flows * t->all_wire / node->down_bytes_per_s +
-                    (other ? problem_latency_s(t->gr->p, v->global, server) : 0) + last_out_s;
-    double up_s = first_s + flows * t->all_wire * each_up_s + out_s;
-    place_limits need = {0};
-    need.first_in_s = first_s + r->first_in_s;
-    need.all_in_s = larger_of(all_s + r->last_in_s, first_s + r->all_in_s);
-    need.all_out_s = larger_of(r->first_out_s + pulls_s, r->all_out_s + last_out_s) + wait;
-    need.last_out_s = r->last_out_s + last_out_s + wait;
-    need.round_s =
-        larger_of(larger_of(need.all_in_s + need.last_out_s, need.first_in_s + need.all_out_s),
-                  larger_of(down_s, up_s));
+    if (!other && spread_s > 0)
+        passed.all_s =
+            larger_of(passed.all_s, t->compute_s[0] + count * t->sent.all * pace->down_s +
+                                        spread_s * pace->down_s / pace->up_s);
+    moment complete = moment_plus(passed, t->lat_in_s[server]);
+    moment summed = moment_through(&t->added, complete, count, pace->sum_s);
+    moment rest = moment_plus(moment_rest(&t->sent, count, pace->up_s), t->lat_out_s[server]);
+    place_limits need = {.in_s = way_end(&r->in, summed), .out_s = way_rest(&r->out, rest)};
+    need.round_s = moment_end_s(need.in_s, need.out_s);
+    need.out_s = moment_plus(need.out_s, wait);
+    moment first = moment_at(t->compute_s[0]);
+    if (other)
+        need.round_s = larger_of(need.round_s,
+                                 moment_end_s(moment_through(&t->sent, first, flows, pace->down_s),
+                                              moment_plus(rest, r->here_s)));
+    double up_s = summed.first_s + flows * t->sent.all * pace->up_s + t->lat_out_s[server];
+    need.round_s = larger_of(need.round_s, up_s);
     return need;
 }
 
@@ -238,14 +214,14 @@ int32_t place_view_most(const place_view *v, const place_limits *limits, size_t 
     int32_t room = r->local ? place_room(t->gr, v->global, 1, server) : 0;
     if (room < 1)
         return 0;
-    double in_s = limits->all_in_s - t->compute_s[0] - t->lat_in_s[server] - r->last_in_s;
-    double out_s = limits->all_out_s - r->first_out_s - t->lat_out_s[server] -
+    double in_s = limits->in_s.all_s - t->compute_s[0] - t->lat_in_s[server] - r->in.all_all_s;
+    double out_s = limits->out_s.first_s - r->out.first_first_s - t->lat_out_s[server] -
                    wait_s(v, limits->spread_s, server);
     double round_s = limits->round_s - t->compute_s[0];
     double slow = smaller_of(node->down_bytes_per_s, node->up_bytes_per_s);
     double most = smaller_of(round_s * slow, smaller_of(in_s * node->down_bytes_per_s,
                                                         out_s * node->up_bytes_per_s)) /
-                  t->all_wire;
+                  t->sent.all;
     /* Its own worker comes on top, and rounding may lose one. */
     most = larger_of(most, 0) * (1 + 1e-9) + 1;
     return most < room ? (int32_t)most : room;
@@ -283,51 +259,56 @@ static size_t next_other(const place_view *v, const place_rank *list, size_t ran
     return rank;
 }
 
-static void fill_fan(place_view *v)
+/* Latencies, and the earliest first chunk, of the possible local servers. */
+typedef struct fan_ends {
+    double in_s, out_s, head_s;
+    size_t others; /* on other nodes */
+} fan_ends;
+
+static fan_ends ends_of(const place_view *v)
 {
     const place_times *t = v->t;
-    const problem_node *node = &t->gr->p->nodes[v->global];
-    double in_s = INFINITY, out_s = INFINITY, head_s = INFINITY;
-    double first_s = 0, all_s = 0;
-    size_t rank = 0, others = 0;
-    bool own = v->relay[v->global].local && t->start_s[v->global] < INFINITY;
+    fan_ends e = {INFINITY, INFINITY, INFINITY, 0};
     for (size_t j = 0; j < t->gr->count; j++) {
         if (!v->relay[j].local || t->start_s[j] == INFINITY)
             continue;
-        head_s = smaller_of(head_s, t->start_s[j]);
+        e.head_s = smaller_of(e.head_s, t->start_s[j]);
         if (j == v->global)
             continue;
-        others++;
-        in_s = smaller_of(in_s, problem_latency_s(t->gr->p, j, v->global));
-        out_s = smaller_of(out_s, problem_latency_s(t->gr->p, v->global, j));
+        e.others++;
+        e.in_s = smaller_of(e.in_s, place_latency_s(t, j, v->global));
+        e.out_s = smaller_of(e.out_s, place_latency_s(t, v->global, j));
     }
+    return e;
+}
+
+static void fill_fan(place_view *v)
+{
+    const place_times *t = v->t;
+    const place_pace *pace = &t->pace[v->global];
+    fan_ends e = ends_of(v);
+    moment passed = moment_at(0);
+    size_t rank = 0;
+    bool own = v->relay[v->global].local && t->start_s[v->global] < INFINITY;
     v->fan[0] = (place_limits){0};
     for (size_t k = 1; k <= (size_t)v->most_locals; k++) {
         size_t remote = k - own;
-        double count = (double)k, flows = (double)remote,
-               each_sum_s = count / node->sum_bytes_per_s;
         place_limits *need = &v->fan[k];
-        if (remote > others) {
+        if (remote > e.others) {
             *need = nothing;
             continue;
         }
-        double arrived_s = head_s, sent_s = 0, last_sent_s = 0;
+        moment complete = moment_at(e.head_s);
+        *need = (place_limits){0};
         if (remote > 0) {
             rank = next_other(v, t->starts, rank);
-            double start_s = t->starts[rank++].value;
-            first_s = larger_of(first_s, start_s) + t->first_wire / node->down_bytes_per_s;
-            all_s = larger_of(all_s, start_s) + t->all_wire / node->down_bytes_per_s;
-            arrived_s = first_s + in_s;
-            sent_s = flows * t->all_wire / node->up_bytes_per_s + out_s;
-            last_sent_s = flows * t->last_wire / node->up_bytes_per_s + out_s;
+            passed = place_queue(&t->sent, moment_later(passed, moment_at(t->starts[rank++].value)),
+                                 pace->down_s);
+            complete = moment_plus(passed, e.in_s);
+            need->out_s = moment_plus(moment_rest(&t->sent, (double)remote, pace->up_s), e.out_s);
         }
-        need->first_in_s = arrived_s + t->first_sum * each_sum_s;
-        need->all_in_s = larger_of(all_s + (remote ? in_s : 0) + t->last_sum * each_sum_s,
-                                   arrived_s + t->all_sum * each_sum_s);
-        need->all_out_s = sent_s;
-        need->last_out_s = last_sent_s;
-        need->round_s =
-            larger_of(need->all_in_s + need->last_out_s, need->first_in_s + need->all_out_s);
+        need->in_s = moment_through(&t->added, complete, (double)k, pace->sum_s);
+        need->round_s = moment_end_s(need->in_s, need->out_s);
     }
 }
 
@@ -364,10 +345,10 @@ static bool enough_ways(const place_view *v, const place_limits *limits, size_t 
 {
     const place_times *t = v->t;
     const problem_node *node = &t->gr->p->nodes[v->global];
-    double in_s = t->all_wire / node->down_bytes_per_s, out_s = t->all_wire / node->up_bytes_per_s;
-    double busy_s = t->compute_s[0] + (double)k * t->all_sum / node->sum_bytes_per_s;
-    return enough_turns(v, limits->all_in_s - busy_s, in_s, PLACE_TURNS_IN, k, own) &&
-           enough_turns(v, limits->all_out_s, out_s, PLACE_TURNS_OUT, k, own) &&
+    double in_s = t->sent.all / node->down_bytes_per_s, out_s = t->sent.all / node->up_bytes_per_s;
+    double busy_s = t->compute_s[0] + (double)k * t->added.all / node->sum_bytes_per_s;
+    return enough_turns(v, limits->in_s.all_s - busy_s, in_s, PLACE_TURNS_IN, k, own) &&
+           enough_turns(v, limits->out_s.first_s, out_s, PLACE_TURNS_OUT, k, own) &&
            enough_turns(v, limits->round_s - busy_s, in_s + out_s, PLACE_TURNS_BOTH, k, own);
 }
 
@@ -377,7 +358,7 @@ int32_t place_view_locals(const place_view *v, const place_limits *limits,
     int32_t k = 0;
     while (k < v->most_locals && place_keeps(&v->fan[k + 1], limits))
         k++;
-    if (v->t->first_wire < v->t->all_wire)
+    if (!v->t->one_chunk)
         return k;
     double own = place_view_cap(v, limits, v->global);
     while (k > 0 && !enough_ways(v, turns, (size_t)k, own))
@@ -389,24 +370,16 @@ int32_t place_view_locals(const place_view *v, const place_limits *limits,
 
 static place_limits larger(place_limits a, place_limits b)
 {
-    return (place_limits){larger_of(a.round_s, b.round_s),
-                          larger_of(a.first_in_s, b.first_in_s),
-                          larger_of(a.all_in_s, b.all_in_s),
-                          larger_of(a.all_out_s, b.all_out_s),
-                          larger_of(a.last_out_s, b.last_out_s),
-                          0,
-                          0};
+    return (place_limits){.round_s = larger_of(a.round_s, b.round_s),
+                          .in_s = moment_later(a.in_s, b.in_s),
+                          .out_s = moment_later(a.out_s, b.out_s)};
 }
 
 static place_limits smaller(place_limits a, place_limits b)
 {
-    return (place_limits){smaller_of(a.round_s, b.round_s),
-                          smaller_of(a.first_in_s, b.first_in_s),
-                          smaller_of(a.all_in_s, b.all_in_s),
-                          smaller_of(a.all_out_s, b.all_out_s),
-                          smaller_of(a.last_out_s, b.last_out_s),
-                          0,
-                          0};
+    return (place_limits){.round_s = smaller_of(a.round_s, b.round_s),
+                          .in_s = moment_earlier(a.in_s, b.in_s),
+                          .out_s = moment_earlier(a.out_s, b.out_s)};
 }
 
 /* Each hard worker where it is least. */
@@ -430,7 +403,7 @@ static void fill_view(place_view *v)
         if (place_joins(gr, v->global, j) && place_room(gr, v->global, 1, j) > 0)
             v->relay[j] = relay_of(v->t, v->global, j);
     fill_fan(v);
-    if (v->t->first_wire == v->t->all_wire)
+    if (v->t->one_chunk)
         fill_rates(v);
     fill_least(v);
 }
