@@ -5,10 +5,12 @@
 
 static state_view view_of(agent *a, message_role role)
 {
-    if (role == MESSAGE_GLOBAL && a->global_buffers.parameters)
+    /* Where no local server stands beside it, the global one has the parameters for another. */
+    bool of_global = role == MESSAGE_GLOBAL || !a->local_buffers.parameters;
+    if (of_global && a->global_buffers.parameters)
         return (state_view){.role = role,
                             .parameters = a->global_buffers.parameters,
-                            .velocity = a->global_buffers.velocity,
+                            .velocity = role == MESSAGE_GLOBAL ? a->global_buffers.velocity : NULL,
                             .versions = a->global.have.of};
     /* The standby has the state of a lost global server, as far as it heard of it. */
     const buffers *b = &a->local_buffers;
@@ -45,6 +47,9 @@ void moves_send_state(agent *a, const message_move *m, const wire_header *h)
     }
     if (m->role == MESSAGE_GLOBAL)
         global_freeze(&a->global);
+    /* The job has given up the global server whose state the standby gives; it may still send. */
+    if (m->role == MESSAGE_GLOBAL && !a->global_buffers.parameters)
+        edges_drop_wish(a, AGENT_LOCAL);
     edgeps_err err = edges_lead(a, (int32_t)m->node, m->port, &a->leaving.edge);
     state_label label = {.generation = h->generation, .number = h->round, .children = m->children};
     if (!err)

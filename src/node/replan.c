@@ -107,14 +107,14 @@ static edgeps_err place(host *h, const problem *pr)
 }
 
 /* In the middle of an epoch local servers get their parameters when they attach: a copy that is
- * made while rounds run would not hold still. */
+ * made while rounds run would not hold still. So does one that would copy from its own node. */
 static edgeps_err copy_moves(planning *p, const adapt_result *r, bool quiet)
 {
     p->moves = mem_alloc(r->move_count, sizeof *p->moves);
     if (!p->moves)
         return EDGEPS_NOMEM;
     for (size_t k = 0; k < r->move_count; k++)
-        if (quiet || r->moves[k].role == ADAPT_GLOBAL)
+        if (r->moves[k].role == ADAPT_GLOBAL || (quiet && r->moves[k].from != r->moves[k].to))
             p->moves[p->move_count++] = r->moves[k];
     return EDGEPS_OK;
 }

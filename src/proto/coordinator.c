@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define MOST_FAILED_MOVES 5
+#define LEAST_PAUSE_NS (500 * INT64_C(1000000)) /* ticks come more often */
 
 edgeps_err coordinator_make(const coordinator_options *options, coordinator *out)
 {
@@ -222,8 +223,20 @@ static void lost(coordinator *c, const coordinator_event *event, coordinator_eff
     }
 }
 
+/* While this process stood still it could hear nobody: that is not the nodes' silence. */
+static void forgive_own_pause(coordinator *c, int64_t now_ns)
+{
+    int64_t limit_ns = c->options.silent_after_ns / 2, pause_ns = now_ns - c->ticked_ns;
+    if (limit_ns < LEAST_PAUSE_NS)
+        limit_ns = LEAST_PAUSE_NS;
+    for (size_t i = 0; c->ticked_ns && pause_ns > limit_ns && i < c->options.node_count; i++)
+        c->heard_ns[i] += pause_ns;
+    c->ticked_ns = now_ns;
+}
+
 static void tick(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
 {
+    forgive_own_pause(c, event->now_ns);
     if (c->options.silent_after_ns == 0 || c->phase == COORDINATOR_GATHERING)
         return;
     /* A step has room for a few dozen effects; who is left over is found at the next tick. */
@@ -289,7 +302,7 @@ static void moved(coordinator *c, const coordinator_event *event, coordinator_ef
 {
     if (c->phase != COORDINATOR_MOVING)
         return;
-    c->failed_moves = event->ok ? 0 : c->failed_moves + 1;
+    c->failed_moves += !event->ok; /* since the last commit: what comes before may always succeed */
     if (c->failed_moves >= MOST_FAILED_MOVES)
         end(c, effects, COORDINATOR_FAIL, COORDINATOR_CANNOT_MOVE);
     else if (c->stale || !event->ok)
@@ -307,6 +320,7 @@ static void committed(coordinator *c, coordinator_effects *effects)
     c->plan = in_force;
     memset(c->ready, 0, c->options.node_count * sizeof *c->ready);
     c->moved = false;
+    c->failed_moves = 0;
     /* The last epoch's end is sure; what of this epoch somebody alive still holds, the successor
      * of the lost global server will tell. */
     if (c->restored)

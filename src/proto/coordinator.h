@@ -126,6 +126,7 @@ typedef struct coordinator {
     bool *ready;   /* per node, in this generation */
     bool *done;    /* per node, with this epoch */
     int64_t *heard_ns; /* per node */
+    int64_t ticked_ns; /* 0: not yet */
     plan plan;         /* in force; generation 0 before the first */
     plan next;         /* on its way: being moved to or committed */
     int64_t epoch;     /* the one that runs or comes next, from 1 */
@@ -137,7 +138,7 @@ typedef struct coordinator {
     size_t move_count;
     size_t next_move;
     bool moved;       /* a move began since the last announcement: servers may be frozen */
-    int failed_moves; /* in a row */
+    int failed_moves; /* since the last commit */
 } coordinator;
 
 edgeps_err coordinator_make(const coordinator_options *options, coordinator *out);

@@ -263,6 +263,45 @@ static void a_failed_move_is_planned_again_and_announced_even_if_nothing_changes
     assert_int_equal(only(o, COORDINATOR_COMMIT)->generation, 2);
 }
 
+/* As long as some succeed in between, no row of failures comes together. */
+static void the_job_fails_when_five_moves_have_failed_before_a_commit(void **state)
+{
+    world *o = *state;
+    start(o);
+    for (int failed = 1; failed <= 5; failed++) {
+        step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 2});
+        o->pl.generation = 2;
+        give_plan(o, 2, false);
+        step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = true});
+        assert_int_equal(only(o, COORDINATOR_MOVE)->index, 1);
+        step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = false});
+        assert_true(has(o, failed < 5 ? COORDINATOR_WANT_PLAN : COORDINATOR_FAIL));
+    }
+}
+
+/* It stood still itself, and what the nodes have sent meanwhile is not read yet. */
+static void a_coordinator_that_stood_still_expels_nobody(void **state)
+{
+    const int64_t second_ns = 1000000000;
+    world *o = *state;
+    o->c.options.silent_after_ns = 3 * second_ns;
+    start(o);
+    for (int32_t i = 0; i < NODES; i++)
+        step(o, (coordinator_event){
+                    .kind = COORDINATOR_HEARD, .node = i, .now_ns = second_ns * (i + 1) / 2});
+    step(o, (coordinator_event){.kind = COORDINATOR_TICK, .now_ns = 2 * second_ns});
+    step(o, (coordinator_event){.kind = COORDINATOR_TICK, .now_ns = 12 * second_ns});
+    assert_int_equal(o->effects.count, 0);
+    step(o, (coordinator_event){.kind = COORDINATOR_TICK, .now_ns = 13 * second_ns});
+    assert_int_equal(o->effects.count, 0);
+    /* The time before the pause counts: of the first it was 1.5 s. */
+    step(o,
+         (coordinator_event){.kind = COORDINATOR_TICK, .now_ns = 13 * second_ns + second_ns / 2});
+    assert_true(has(o, COORDINATOR_EXPEL));
+    assert_int_equal(o->effects.items[0].node, 0);
+    assert_true(o->c.present[1]);
+}
+
 static void who_is_not_heard_is_expelled(void **state)
 {
     world *o = *state;
@@ -438,6 +477,8 @@ int main(void)
         UNIT(a_node_that_comes_back_waits_until_its_old_process_is_out_of_the_plan),
         UNIT(a_node_for_which_there_is_no_room_stays_out),
         UNIT(a_failed_move_is_planned_again_and_announced_even_if_nothing_changes),
+        UNIT(the_job_fails_when_five_moves_have_failed_before_a_commit),
+        UNIT(a_coordinator_that_stood_still_expels_nobody),
         UNIT(who_is_not_heard_is_expelled),
         UNIT(the_job_fails_when_nobody_or_no_plan_is_left),
         UNIT(a_follower_lets_everybody_go_on),
