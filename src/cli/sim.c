@@ -6,6 +6,7 @@
 #include "cli/simulate.h"
 #include "cost/cost.h"
 #include "formats/quantity.h"
+#include "sim/grid.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,6 +19,7 @@ enum {
     HYSTERESIS,
     EFFORT,
     SILENT,
+    NETWORK,
     JSON,
     CSV,
     FAULT_SEARCH,
@@ -37,6 +39,7 @@ static const options_row rows[OPTIONS] = {
                 "of an adjustment, as a part of the usual one; 0: less for more than 50 nodes",
                 false},
     [SILENT] = {"silent", "TIME", "3 s", "a node that is not heard for so long is gone", false},
+    [NETWORK] = {"network", "MODEL", "fluid", "fluid, or simgrid where it is built in", false},
     [JSON] = {"json", NULL, NULL, "the training as JSON instead of a table", false},
     [CSV] = {"csv", NULL, NULL, "the training as CSV instead of a table", false},
     [FAULT_SEARCH] = {"fault-search", "RUNS", NULL, "draw and run so many scripts", false},
@@ -123,13 +126,20 @@ static edgeps_err read_training(const char *const *value, edgeps_diag *diag, sim
 {
     static const char *const policies[] = {"adjust", "static", "replan", "greedy-repair", NULL};
     static const adapt_mode modes[] = {ADAPT_ADJUST, ADAPT_OFF, ADAPT_REPLAN, ADAPT_REPAIR};
-    int policy;
+    static const char *const networks[] = {"fluid", "simgrid", NULL};
+    int policy, network_model;
     training_options *o = &r->options;
     edgeps_err err = setting_read(value, diag, &r->setting);
     if (!err)
         err = options_whole("epochs", value[EPOCHS], 1, 1000000, diag, &o->epochs);
     if (!err)
         err = options_choice("adjust", value[ADJUST], policies, diag, &policy);
+    if (!err)
+        err = options_choice("network", value[NETWORK], networks, diag, &network_model);
+    if (!err && network_model == 1 && !grid_is_there())
+        err = diag_fail(diag, EDGEPS_UNSUPPORTED,
+                        "--network simgrid: this program was built without SimGrid; install "
+                        "libsimgrid-dev 3.32 or later and build again");
     if (!err)
         err = options_real("hysteresis", value[HYSTERESIS], 0, 1e6, diag, &o->hysteresis);
     if (!err)
@@ -143,13 +153,13 @@ static edgeps_err read_training(const char *const *value, edgeps_diag *diag, sim
     if (err)
         return err;
     r->policy = policies[policy];
-    r->network = "fluid";
+    r->network = networks[network_model];
     r->output = value[JSON] ? SIMULATE_JSON : value[CSV] ? SIMULATE_CSV : SIMULATE_TABLE;
     o->policy = modes[policy];
     o->algorithm = value[SETTING_ALGO];
     o->seed = r->setting.place.seed;
     o->max_locals = r->setting.max_locals;
-    o->network = cost_round_s;
+    o->network = network_model == 1 ? grid_round_s : cost_round_s;
     return EDGEPS_OK;
 }
 

@@ -65,6 +65,12 @@ static bool someone_is_down(training *t)
     return down;
 }
 
+static edgeps_err play(training *t, const plan *pl, double *round_s)
+{
+    edgeps_err err = t->o->network(t->p, pl, round_s);
+    return err ? diag_fail(t->diag, err, "a round could not be played: %s", err_text(err)) : err;
+}
+
 static edgeps_err time_round(training *t)
 {
     t->round_s = INFINITY;
@@ -72,7 +78,7 @@ static edgeps_err time_round(training *t)
     edgeps_err err = look(t);
     if (err == EDGEPS_INFEASIBLE)
         return EDGEPS_OK;
-    return err || down ? err : t->o->network(t->p, &t->plan, &t->round_s);
+    return err || down ? err : play(t, &t->plan, &t->round_s);
 }
 
 /* ---- plans ---- */
@@ -249,7 +255,7 @@ static edgeps_err lose(training *t)
     edgeps_err err = from_scratch(t, &placed);
     if (err)
         return err;
-    err = t->o->network(t->p, &placed.plan, &round_s);
+    err = play(t, &placed.plan, &round_s);
     place_result_free(&placed);
     t->epoch.lost_s = LOST_EPOCH * (double)t->sum.rounds * round_s;
     t->sum.lost_epochs++;

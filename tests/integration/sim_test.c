@@ -66,6 +66,24 @@ static void a_training_prints_its_epochs_the_same_each_time(void **state)
     assert_string_equal(a.text, b.text);
 }
 
+static void simgrid_tells_the_same_or_is_asked_for(void **state)
+{
+    (void)state;
+    static const char twenty[] = EDGEPS_SOURCE_DIR "/examples/twenty-site.json";
+    const char *const other[] = {"sim",    twenty,   "--epochs", "2",         "--csv",   "--algo",
+                                 "greedy", "--seed", "1",        "--network", "simgrid", NULL};
+    const char *const own[] = {"sim",    twenty,   "--epochs", "2", "--csv",
+                               "--algo", "greedy", "--seed",   "1", NULL};
+    command a, b;
+    command_run(&a, other);
+    if (a.status != 0) {
+        command_expect_line(&a, 2, "built without SimGrid; install libsimgrid-dev");
+        return;
+    }
+    command_run(&b, own);
+    assert_string_equal(a.text, b.text);
+}
+
 static void bad_usage_is_one_line(void **state)
 {
     (void)state;
@@ -75,6 +93,7 @@ static void bad_usage_is_one_line(void **state)
     command_refuses((const char *const[]){"sim", "a", "--adjust", "never", NULL}, 2, "--adjust");
     command_refuses((const char *const[]){"sim", "a", "--csv", "--json", NULL}, 2, "--csv");
     command_refuses((const char *const[]){"sim", "a", "--deadline", "1 s", NULL}, 2, "--deadline");
+    command_refuses((const char *const[]){"sim", "a", "--network", "ns3", NULL}, 2, "--network");
     command_refuses((const char *const[]){"sim", "/nowhere/net.json", NULL}, 2,
                     "/nowhere/net.json");
     command_refuses((const char *const[]){"sim", "--fault-search", "0", NULL}, 2, "--fault-search");
@@ -90,6 +109,7 @@ int main(void)
         cmocka_unit_test(a_search_without_a_find_says_how_many_runs_there_were),
         cmocka_unit_test(a_script_is_replayed_and_a_bad_one_refused),
         cmocka_unit_test(a_training_prints_its_epochs_the_same_each_time),
+        cmocka_unit_test(simgrid_tells_the_same_or_is_asked_for),
         cmocka_unit_test(bad_usage_is_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
