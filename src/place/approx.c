@@ -85,33 +85,12 @@ static edgeps_err offer(approx *a, const plan *pl)
     return err ? err : place_best_offer(&a->best, pl, &round_s);
 }
 
-static bool may_open(const approx *a, const place_view *v, size_t server)
-{
-    return !a->open[server] && place_joins(a->gr, v->global, server) &&
-           place_room(a->gr, v->global, 1, server) > 0;
-}
-
 static size_t count_open(const approx *a)
 {
     size_t count = 0;
     for (size_t j = 0; j < a->gr->count; j++)
         count += a->open[j];
     return count;
-}
-
-/* Opens servers in the order of their shares until there are `locals`. */
-static void open_by_share(approx *a, const place_view *v, const double *share, size_t locals)
-{
-    for (size_t count = count_open(a); count < locals; count++) {
-        size_t best = a->gr->count;
-        for (size_t j = 0; j < a->gr->count; j++)
-            if (share[j] > 0 && may_open(a, v, j) &&
-                (best == a->gr->count || share[j] > share[best]))
-                best = j;
-        if (best == a->gr->count)
-            return;
-        a->open[best] = true;
-    }
 }
 
 /* Opens the server with most room that the stuck workers can reach: it lifts the cut that keeps
@@ -122,7 +101,7 @@ static bool open_for_stuck(approx *a, const place_view *v)
     int32_t best_room = 0;
     for (size_t j = 0; j < a->gr->count; j++) {
         int32_t room = place_room(a->gr, v->global, 1, j), reached = 0;
-        if (!may_open(a, v, j))
+        if (!place_may_open(v, a->open, j))
             continue;
         for (size_t w = 0; w < a->match.stuck_count; w++)
             reached += place_path(a->gr, j, a->match.stuck[w]);
@@ -191,16 +170,17 @@ static edgeps_err round_by_front(approx *a, place_view *v, const place_threshold
         return err;
     memset(a->open, 0, a->gr->count * sizeof *a->open);
     for (size_t f = 0; f < front.pick_count && count_open(a) < (size_t)th->locals; f++)
-        a->open[front.picks[f]] = may_open(a, v, front.picks[f]) || a->open[front.picks[f]];
+        a->open[front.picks[f]] =
+            place_may_open(v, a->open, front.picks[f]) || a->open[front.picks[f]];
     mem_free(front.picks);
-    open_by_share(a, v, th->open, (size_t)th->locals);
+    place_open_by_share(v, th, a->open);
     return settle_open(a, v, th);
 }
 
 static edgeps_err round_by_share(approx *a, const place_view *v, const place_threshold *th)
 {
     memset(a->open, 0, a->gr->count * sizeof *a->open);
-    open_by_share(a, v, th->open, (size_t)th->locals);
+    place_open_by_share(v, th, a->open);
     return settle_open(a, v, th);
 }
 

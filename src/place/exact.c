@@ -15,6 +15,9 @@
 #define FIRST_POLISH_US 200000
 #define POLISH_US 20000
 #define POLISH_WITHIN 1.1   /* plans that are no slower than this times the best */
+#define START_US 150000     /* a local search from what the LP of a candidate opens, ... */
+#define START_WITHIN 1.3    /* ... if that is no slower than this times the best ... */
+#define MOST_STARTS 24      /* ... from so many candidates */
 #define MOST_TWIN_NODES 300 /* looked for in smaller problems only */
 #define SMALL_NODES 20      /* up to which branch and bound ends sooner than local search */
 #define IMPROVE_US 1000000  /* one more local search ... */
@@ -39,6 +42,8 @@ typedef struct exact {
     uint32_t *twin;
     bool *open;
     bool settled;        /* the threshold problem is solved */
+    bool *started;       /* per node: its candidate had a local search of its own */
+    size_t starts;       /* ... so many */
     size_t improvements; /* local searches from the best plan so far */
 } exact;
 
@@ -53,6 +58,7 @@ static void exact_free(exact *e)
     mem_free(e->next);
     mem_free(e->twin);
     mem_free(e->open);
+    mem_free(e->started);
 }
 
 static edgeps_err exact_make(const place_ground *gr, const place_options *options, place_watch *w,
@@ -74,7 +80,8 @@ static edgeps_err exact_make(const place_ground *gr, const place_options *option
     e.next = mem_alloc(gr->count, sizeof *e.next);
     e.twin = mem_alloc(gr->count, sizeof *e.twin);
     e.open = mem_alloc(gr->count, sizeof *e.open);
-    if (err || !e.next || !e.twin || !e.open) {
+    e.started = mem_alloc(gr->count, sizeof *e.started);
+    if (err || !e.next || !e.twin || !e.open || !e.started) {
         exact_free(&e);
         return EDGEPS_NOMEM;
     }
@@ -107,20 +114,21 @@ static bool go_on(exact *e)
     return place_watch_go_on(e->watch, (e->settled + e->watch->now.bound_s / e->best.round_s) / 2);
 }
 
-/* Makes the open servers a plan, polished a little. */
-static edgeps_err offer_open(exact *e, place_view *v)
+/* Makes the open servers a plan within limits as these, polished where that takes no longer than
+ * `within` times the best. */
+static edgeps_err offer_open(exact *e, const place_view *v, const place_limits *limits,
+                             double within, double polish_us)
 {
     bool settled;
     double round_s;
-    place_limits seconds = place_whole_round(1);
-    edgeps_err err = place_settle(v, &seconds, e->open, &e->match, &e->trial, &settled);
+    edgeps_err err = place_settle(v, limits, e->open, &e->match, &e->trial, &settled);
     if (!err && settled)
         err = place_best_offer(&e->best, &e->trial, &round_s);
-    if (err || !settled || e->options->no_polish || !(round_s < e->best.round_s * POLISH_WITHIN))
+    if (err || !settled || e->options->no_polish || !(round_s < e->best.round_s * within))
         return err;
     err = cost_round_s(e->gr->p, &e->trial, &round_s);
     if (!err)
-        err = place_polish(e->gr, e->options, e->watch, POLISH_US, &e->trial, &round_s);
+        err = place_polish(e->gr, e->options, e->watch, polish_us, &e->trial, &round_s);
     return err ? err : place_best_offer(&e->best, &e->trial, &round_s);
 }
 
@@ -134,7 +142,8 @@ static edgeps_err search_thresholds(exact *e, place_view *v, bool whole, place_c
     c->bound_s = fmax(c->bound_s, found.bound_s);
     if (found.settled)
         e->next[c->global] = STEP_HALVES;
-    return found.found ? offer_open(e, v) : EDGEPS_OK;
+    place_limits seconds = place_whole_round(1);
+    return found.found ? offer_open(e, v, &seconds, POLISH_WITHIN, POLISH_US) : EDGEPS_OK;
 }
 
 static edgeps_err search_lp(exact *e, place_view *v, place_candidate *c)
@@ -205,9 +214,44 @@ static edgeps_err advance(exact *e, place_candidate *c)
     return err;
 }
 
-/* One more local search from the best plan, by its own seed. A lower target may be refuted where
- * the one before was not. */
-static edgeps_err improve(exact *e)
+/* The candidate with the least bound that had no local search of its own; NULL: there is none that
+ * could be faster, or there were enough. */
+static place_candidate *next_start(const exact *e)
+{
+    place_candidate *least = NULL;
+    for (size_t c = 0; c < e->count && e->starts < MOST_STARTS; c++)
+        if (!e->started[e->list[c].global] && e->list[c].bound_s < e->best.round_s &&
+            (!least || e->list[c].bound_s < least->bound_s))
+            least = &e->list[c];
+    return least;
+}
+
+/* A local search from the servers that the LP of the candidate's halves opens. */
+static edgeps_err improve_candidate(exact *e, place_candidate *c)
+{
+    place_view v;
+    place_threshold found = {0};
+    place_hunt limits = {.lower_s = c->bound_s, .upper_s = e->best.round_s};
+    edgeps_err err = place_view_make(&e->times, c->global, &v);
+    if (err)
+        return err;
+    e->started[c->global] = true;
+    err = place_threshold_search(e->refuter, &v, &limits, &found);
+    if (!err)
+        c->bound_s = fmax(c->bound_s, found.bound_s);
+    if (!err && found.locals > 0) {
+        e->starts++;
+        memset(e->open, 0, e->gr->count * sizeof *e->open);
+        place_open_by_share(&v, &found, e->open);
+        err = offer_open(e, &v, &found.limits, START_WITHIN, START_US);
+    }
+    mem_free(found.open);
+    place_view_free(&v);
+    return err;
+}
+
+/* One more local search from the best plan, by its own seed. */
+static edgeps_err improve_best(exact *e)
 {
     double round_s = e->best.round_s;
     place_options options = {.seed = e->options->seed + ++e->improvements};
@@ -216,12 +260,20 @@ static edgeps_err improve(exact *e)
     e->trial.global = e->best.plan.global;
     memcpy(e->trial.parent, e->best.plan.parent, e->gr->count * sizeof *e->trial.parent);
     edgeps_err err = place_polish(e->gr, &options, e->watch, IMPROVE_US, &e->trial, &round_s);
-    if (err || !(round_s < e->best.round_s))
-        return err;
-    for (size_t c = 0; c < e->count; c++)
+    return err ? err : place_best_offer(&e->best, &e->trial, &round_s);
+}
+
+/* First from several plans, then from the best of them. A lower target may be refuted where the one
+ * before was not. */
+static edgeps_err improve(exact *e)
+{
+    double before_s = e->best.round_s;
+    place_candidate *start = next_start(e);
+    edgeps_err err = start ? improve_candidate(e, start) : improve_best(e);
+    for (size_t c = 0; e->best.round_s < before_s && c < e->count; c++)
         if (e->next[e->list[c].global] == STEP_BRANCH)
             e->next[e->list[c].global] = STEP_FINE;
-    return place_best_offer(&e->best, &e->trial, &round_s);
+    return err;
 }
 
 /* Where the next step of the least candidate is branch and bound, which has no end in larger
@@ -290,7 +342,7 @@ static edgeps_err start_from_approx(exact *e)
     for (size_t c = 0; c < e->count; c++)
         e->list[c].bound_s = fmax(e->list[c].bound_s, first.lower_bound_s);
     place_result_free(&first);
-    return err || e->options->no_polish || lower_s(e) >= target_s(e) ? err : improve(e);
+    return err || e->options->no_polish || lower_s(e) >= target_s(e) ? err : improve_best(e);
 }
 
 static edgeps_err search(exact *e, place_result *r)

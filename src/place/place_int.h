@@ -387,6 +387,12 @@ edgeps_err place_front_run(const place_ground *gr, double *const *chain, double 
 
 /* ---- from open servers to a plan ---- */
 
+/* Not open yet, and it may be: paths and storage allow a local server there. */
+bool place_may_open(const place_view *v, const bool *open, size_t server);
+
+/* Opens servers in the order of the LP's shares until there are th->locals. */
+void place_open_by_share(const place_view *v, const place_threshold *th, bool *open);
+
 /* The assignment to the open servers that keeps the limits when they are stretched by the least
  * factor, under the storage; *settled is false, and pl untouched, when they cannot hold all
  * workers.

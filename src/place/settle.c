@@ -142,6 +142,29 @@ static void search(settle *s, place_match *match)
     fits(s, match, high);
 }
 
+bool place_may_open(const place_view *v, const bool *open, size_t server)
+{
+    return !open[server] && place_joins(v->t->gr, v->global, server) &&
+           place_room(v->t->gr, v->global, 1, server) > 0;
+}
+
+void place_open_by_share(const place_view *v, const place_threshold *th, bool *open)
+{
+    size_t count = v->t->gr->count, opened = 0;
+    for (size_t j = 0; j < count; j++)
+        opened += open[j];
+    for (; opened < (size_t)th->locals; opened++) {
+        size_t best = count;
+        for (size_t j = 0; j < count; j++)
+            if (th->open[j] > 0 && place_may_open(v, open, j) &&
+                (best == count || th->open[j] > th->open[best]))
+                best = j;
+        if (best == count)
+            return;
+        open[best] = true;
+    }
+}
+
 edgeps_err place_settle(const place_view *v, const place_limits *limits, const bool *open,
                         place_match *match, plan *pl, bool *settled)
 {
