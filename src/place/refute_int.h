@@ -6,7 +6,7 @@
 #include "cover/question.h"
 #include "place/place_int.h"
 
-#define REFUTE_SIDES 3 /* of a box (threshold.c) */
+#define REFUTE_SIDES 2 /* of a box (threshold.c) */
 #define MOST_KEPT 64   /* prices; those that served last come first */
 
 struct place_refuter {

@@ -14,10 +14,10 @@
 #define SHORTEST_S 1e-9
 #define MOST_SPLITS 64
 
-/* When the global server has its sums of the first chunk, and of all but the last one; with one
- * chunk, how long the pulls of the local servers take. */
-enum { SIDE_FIRST, SIDE_BODY, SIDE_SPREAD };
-static const double counts[REFUTE_SIDES] = {1, 1, 0.2}; /* a second of one against the others' */
+/* When the global server has its sum of the first chunk; with one chunk, how long the pulls of the
+ * local servers take, too. */
+enum { SIDE_FIRST, SIDE_SPREAD };
+static const double counts[REFUTE_SIDES] = {1, 0.2}; /* a second of one against the other's */
 
 typedef struct box {
     double round_s;
@@ -37,9 +37,6 @@ static box whole_box(const place_view *v, double r_s, double fine)
         double up = t->gr->p->nodes[v->global].up_bytes_per_s;
         double longest_s = (double)v->most_locals * t->sent.all / up;
         b.side[SIDE_SPREAD][1] = smaller_of(longest_s, larger_of(r_s - least->in_s.first_s, 0));
-    } else {
-        b.side[SIDE_BODY][0] = least->in_s.body_s;
-        b.side[SIDE_BODY][1] = r_s - least->out_s.body_s;
     }
     return b;
 }
@@ -49,12 +46,10 @@ static edgeps_err refute_box(place_refuter *rf, const place_view *v, const box *
                              place_threshold *out, bool *refuted)
 {
     const place_limits *least = &v->least;
-    const double *first_s = b->side[SIDE_FIRST], *body_s = b->side[SIDE_BODY];
-    moment from = moment_at(first_s[0]), to = moment_at(first_s[1]);
+    moment from = moment_at(b->side[SIDE_FIRST][0]), to = moment_at(b->side[SIDE_FIRST][1]);
     if (!v->t->one_chunk) {
-        from.body_s = larger_of(from.first_s, body_s[0]);
-        from.all_s = larger_of(from.body_s, least->in_s.all_s);
-        to.body_s = body_s[1];
+        from = moment_later(from, least->in_s);
+        to.body_s = b->round_s - least->out_s.body_s;
         to.all_s = b->round_s - least->out_s.all_s;
     }
     *refuted = from.first_s > to.first_s || from.body_s > to.body_s || from.all_s > to.all_s;
@@ -131,7 +126,7 @@ static edgeps_err refute_boxes(place_refuter *rf, const place_view *v, const box
                                place_threshold *out, bool *refuted)
 {
     box hint = *whole;
-    *refuted = width_of(whole->side[SIDE_FIRST]) < 0 || width_of(whole->side[SIDE_BODY]) < 0;
+    *refuted = width_of(whole->side[SIDE_FIRST]) < 0;
     if (*refuted)
         return EDGEPS_OK;
     for (size_t s = 0; s < REFUTE_SIDES; s++) {
