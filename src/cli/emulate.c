@@ -4,7 +4,9 @@
 #include "cli/topo.h"
 #include "lab/check.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 struct emulation {
     char dir[4096];
@@ -14,7 +16,7 @@ struct emulation {
     const char **address_of;
     char (*folders)[LAB_PATH_BYTES];
     const char **storage_of;
-    int *namespaces;
+    launch_world world;
     char hub[LAB_ADDRESS_BYTES];
 };
 
@@ -24,15 +26,13 @@ static edgeps_err list_nodes(emulation *e, edgeps_diag *diag)
     e->address_of = mem_alloc(e->count, sizeof *e->address_of);
     e->folders = mem_alloc(e->count, sizeof *e->folders);
     e->storage_of = mem_alloc(e->count, sizeof *e->storage_of);
-    e->namespaces = mem_alloc(e->count, sizeof *e->namespaces);
-    if (!e->addresses || !e->address_of || !e->folders || !e->storage_of || !e->namespaces)
+    if (!e->addresses || !e->address_of || !e->folders || !e->storage_of)
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for %zu nodes", e->count);
     for (size_t i = 0; i < e->count; i++) {
         lab_address(i, e->addresses[i]);
         e->address_of[i] = e->addresses[i];
-        lab_storage(e->lab, i, e->folders[i]);
+        lab_inner_storage(e->lab, i, e->folders[i]);
         e->storage_of[i] = e->folders[i];
-        e->namespaces[i] = lab_namespace(e->lab, i);
     }
     lab_control_address(LAB_HUB, e->hub);
     return EDGEPS_OK;
@@ -57,21 +57,37 @@ static edgeps_err measure(const emulation *e, const char *out_dir, bool force, e
     return err;
 }
 
-edgeps_err emulation_begin(const network *net, const char *out_dir, bool force, edgeps_diag *diag,
-                           emulation **out)
+static edgeps_err make_lab(emulation *e, const network *net, const emulation_options *options,
+                           edgeps_diag *diag)
+{
+    char whole[2][PATH_MAX];
+    const char *folders[3] = {NULL};
+    for (size_t k = 0, count = 0; k < 2 && options->folders[k]; k++)
+        if (realpath(options->folders[k], whole[count])) {
+            folders[count] = whole[count];
+            count++;
+        }
+    const lab_options made = {.tied = true,
+                              .backend = options->docker ? LAB_DOCKER : LAB_NETNS,
+                              .own_dockerd = options->own_dockerd,
+                              .folders = folders};
+    edgeps_err err = lab_up(net, e->dir, &made, diag);
+    return err ? err : lab_open(e->dir, diag, &e->lab);
+}
+
+edgeps_err emulation_begin(const network *net, const char *out_dir,
+                           const emulation_options *options, edgeps_diag *diag, emulation **out)
 {
     emulation *e = mem_alloc(1, sizeof *e);
     if (!e)
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for a lab");
     e->count = net->count;
     snprintf(e->dir, sizeof e->dir, "%s/lab", out_dir);
-    edgeps_err err = lab_up(net, e->dir, &(lab_options){.tied = true}, diag);
-    if (!err)
-        err = lab_open(e->dir, diag, &e->lab);
+    edgeps_err err = make_lab(e, net, options, diag);
     if (!err)
         err = list_nodes(e, diag);
     if (!err)
-        err = measure(e, out_dir, force, diag);
+        err = measure(e, out_dir, options->force, diag);
     if (!err)
         err = lab_enter(e->lab, LAB_HUB, diag);
     if (err)
@@ -81,7 +97,23 @@ edgeps_err emulation_begin(const network *net, const char *out_dir, bool force, 
     return err;
 }
 
-void emulation_place(const emulation *e, launch *l) { launch_into(l, e->namespaces); }
+static int birthplace(void *context, size_t index)
+{
+    const emulation *e = context;
+    return lab_birthplace(e->lab, index);
+}
+
+static bool settle(void *context, size_t index)
+{
+    const emulation *e = context;
+    return lab_settle(e->lab, index, NULL) == EDGEPS_OK;
+}
+
+void emulation_place(emulation *e, launch *l)
+{
+    e->world = (launch_world){.birthplace = birthplace, .settle = settle, .context = e};
+    launch_into(l, &e->world);
+}
 
 void emulation_describe(const emulation *e, host_options *options)
 {
@@ -106,6 +138,5 @@ void emulation_end(emulation *e)
     mem_free(e->address_of);
     mem_free(e->folders);
     mem_free(e->storage_of);
-    mem_free(e->namespaces);
     mem_free(e);
 }

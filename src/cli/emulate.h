@@ -12,13 +12,21 @@
 
 typedef struct emulation emulation;
 
-/* Makes the lab of the network, measures it, writes lab-check.json into the run's folder, and makes
- * the hub's network the process'. EDGEPS_INFEASIBLE: it is not as asked, unless `force`. */
-edgeps_err emulation_begin(const network *net, const char *out_dir, bool force, edgeps_diag *diag,
-                           emulation **out);
+/* How nodes are made. */
+typedef struct emulation_options {
+    bool docker;
+    bool own_dockerd;
+    bool force;                 /* be content with whatever was measured */
+    const char *const *folders; /* that agents read; ends with NULL */
+} emulation_options;
 
-/* Agents start in their nodes' networks. */
-void emulation_place(const emulation *e, launch *l);
+/* Makes the lab of the network, measures it, writes lab-check.json into the run's folder, and makes
+ * the hub's network the process'. EDGEPS_INFEASIBLE: it is not as asked, unless forced. */
+edgeps_err emulation_begin(const network *net, const char *out_dir,
+                           const emulation_options *options, edgeps_diag *diag, emulation **out);
+
+/* Agents start in their nodes' networks, or containers. */
+void emulation_place(emulation *e, launch *l);
 
 /* The coordinator and the agents listen at the lab's addresses; servers are in its storage. */
 void emulation_describe(const emulation *e, host_options *options);

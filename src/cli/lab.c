@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DIR, HELP, COMMON, FORCE = COMMON, JSON, OPTIONS, CORE = COMMON, UP_OPTIONS };
+enum { DIR, HELP, COMMON, FORCE = COMMON, JSON, OPTIONS };
+enum { CORE = COMMON, BACKEND, OWN_DOCKERD, MEMORY, UP_OPTIONS };
 
 #define COMMON_ROWS                                                                                \
     [DIR] = {"dir", "DIR", "lab", "folder that says which lab it is", false}, [HELP] = {           \
@@ -29,11 +30,19 @@ static const options_row rows[OPTIONS] = {
 
 static const options_row up_rows[UP_OPTIONS] = {
     COMMON_ROWS,
+    [BACKEND] = {"backend", "NAME", "netns", "what nodes are: netns, or docker: containers", false},
+    [OWN_DOCKERD] = {"own-dockerd", NULL, NULL,
+                     "with docker: a daemon for this lab alone, which ends with it", false},
+    [MEMORY] = {"memory", "SIZE", "1 GiB",
+                "with docker: what each container may use beside its storage", false},
     [CORE] = {"core", "SPEED", NULL,
               "what a core of this machine computes, as \"18000 samples/s\": each node gets the "
               "share of one that it is as fast as",
               false},
 };
+
+#define LEAST_MEMORY_BYTES 16e6
+#define MOST_MEMORY_BYTES 1e15
 
 /* What a subcommand is given. */
 typedef struct call {
@@ -51,18 +60,40 @@ static edgeps_err no_operand(const call *c, edgeps_diag *diag)
                       : EDGEPS_OK;
 }
 
+static edgeps_err read_up(const call *c, edgeps_diag *diag, lab_options *out)
+{
+    static const char *const backends[] = {"netns", "docker", NULL};
+    int backend = 0;
+    double memory = 0;
+    lab_options o = {.own_dockerd = c->value[OWN_DOCKERD] != NULL};
+    edgeps_err err = options_choice("backend", c->value[BACKEND], backends, diag, &backend);
+    if (!err && c->value[CORE] &&
+        quantity_parse(QUANTITY_SPEED, c->value[CORE], diag, &o.core_samples_per_s))
+        err = diag_wrap(diag, EDGEPS_USAGE, "--core");
+    if (!err && quantity_parse(QUANTITY_SIZE, c->value[MEMORY], diag, &memory))
+        err = diag_wrap(diag, EDGEPS_USAGE, "--memory");
+    if (!err && (memory < LEAST_MEMORY_BYTES || memory > MOST_MEMORY_BYTES))
+        err = diag_fail(diag, EDGEPS_USAGE, "--memory: %s is not from 16 MB to 1 PB",
+                        c->value[MEMORY]);
+    if (!err && o.own_dockerd && backend == 0)
+        err = diag_fail(diag, EDGEPS_USAGE, "--own-dockerd goes with --backend docker");
+    if (err)
+        return err;
+    o.backend = backend == 1 ? LAB_DOCKER : LAB_NETNS;
+    o.memory_bytes = (int64_t)memory;
+    *out = o;
+    return EDGEPS_OK;
+}
+
 static edgeps_err up(call *c, edgeps_diag *diag)
 {
     network *net = NULL;
     if (!c->operand)
         return diag_fail(diag, EDGEPS_USAGE, "no network file given; see --help");
-    lab_options options = {.tied = false};
-    edgeps_err err = EDGEPS_OK;
-    if (c->value[CORE])
-        err = quantity_parse(QUANTITY_SPEED, c->value[CORE], diag, &options.core_samples_per_s);
-    if (err)
-        return diag_wrap(diag, EDGEPS_USAGE, "--core");
-    err = topo_load(c->operand, diag, &net);
+    lab_options options;
+    edgeps_err err = read_up(c, diag, &options);
+    if (!err)
+        err = topo_load(c->operand, diag, &net);
     if (err)
         return err;
     int64_t begun_ns = clock_now_ns();
@@ -91,6 +122,15 @@ static void print_node(const network_node *node, size_t index)
     printf("  %-15s %-15s %14s %14s  %s\n", address, control, rate_up, rate_down, node->name);
 }
 
+static void print_docker(const lab *l)
+{
+    char host[LAB_HOST_BYTES];
+    lab_docker_host(l, host);
+    if (lab_backend_of(l) == LAB_DOCKER)
+        printf("  containers edgeps-lab-%d-n0 and on%s%s\n", lab_keeper(l),
+               *host ? ", of DOCKER_HOST=" : "", host);
+}
+
 static edgeps_err status(call *c, edgeps_diag *diag)
 {
     lab *l = NULL;
@@ -102,6 +142,7 @@ static edgeps_err status(call *c, edgeps_diag *diag)
     const network *net = lab_network(l);
     printf("%s: %zu nodes %s; keeper: process %d\n", c->dir, net->count,
            lab_has_root(l) ? "by root" : "in a user namespace", lab_keeper(l));
+    print_docker(l);
     printf("  %-15s %-15s %14s %14s  %s\n", "address", "for control", "up", "down", "node");
     for (size_t i = 0; i < net->count; i++)
         print_node(&net->nodes[i], i);
@@ -179,7 +220,7 @@ static const struct {
     {"up",
      up,
      "lab up NETWORK",
-     "makes a network of namespaces that does what the file says",
+     "makes a network of namespaces or containers that does what the file says",
      {up_rows, UP_OPTIONS}},
     {"check", check, "lab check", "measures every link against the file", {rows, OPTIONS}},
     {"exec",
@@ -211,7 +252,7 @@ static int help(void)
 
 static int run(size_t which, int argc, char **argv)
 {
-    const char *value[OPTIONS] = {NULL};
+    const char *value[UP_OPTIONS] = {NULL};
     edgeps_diag diag = {.text = ""};
     const options_table table = commands[which].table;
     call c = {.value = value};
@@ -245,6 +286,8 @@ int cli_lab(int argc, char **argv)
     for (size_t k = 0; k < COMMANDS; k++)
         if (strcmp(argv[1], commands[k].name) == 0)
             return run(k, argc - 1, argv + 1);
+    if (strcmp(argv[1], "wait") == 0)
+        return lab_wait();
     fprintf(stderr, "edgeps lab: '%s' is no command; see edgeps lab --help\n", argv[1]);
     return 2;
 }

@@ -17,6 +17,7 @@
 #include "trust/session.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ enum {
     HYSTERESIS,
     RATES,
     LAB,
+    OWN_DOCKERD,
     BACKEND,
     PORT,
     CERTS,
@@ -90,7 +92,10 @@ static const options_row rows[OPTIONS] = {
                     true},
     [RATES] = {"rates", "on|off", "on", "keep the network file's rates, latencies and speeds",
                true},
-    [LAB] = {"lab", "NAME", "off", "off, or netns: each node in a network of its own", true},
+    [LAB] = {"lab", "NAME", "off",
+             "off, or each node in a network of its own: netns, or docker, in a container", true},
+    [OWN_DOCKERD] = {"own-dockerd", NULL, NULL,
+                     "with --lab docker: a Docker daemon for this run alone", true},
     [BACKEND] = {"backend", "NAME", "dnnl", "dnnl or ref", true},
     [PORT] = {"port", "N", "0", "of the coordinator; 0: any free one", false},
     [CERTS] = {"certs", "FOLDER", NULL,
@@ -112,7 +117,9 @@ static const options_table table = {rows, OPTIONS};
 typedef struct run {
     const char *value[OPTIONS];
     char *owned[OPTIONS]; /* values that were read back */
-    char data_dir[4096];
+    char default_dir[PATH_MAX];
+    char data_dir[PATH_MAX];
+    char certs_dir[PATH_MAX];
     network *net;
     host_options host;
     launch *launch;
@@ -201,7 +208,7 @@ static edgeps_err read_choices(run *r, edgeps_diag *diag)
 {
     static const char *const adjusts[] = {"off", "replan", "adjust", NULL};
     static const char *const switches[] = {"off", "on", NULL};
-    static const char *const labs[] = {"off", "netns", NULL};
+    static const char *const labs[] = {"off", "netns", "docker", NULL};
     static const char *const backends[] = {"dnnl", "ref", NULL};
     int adjust, rates, network_of, backend;
     edgeps_err err = options_choice("adjust", r->value[ADJUST], adjusts, diag, &adjust);
@@ -209,7 +216,9 @@ static edgeps_err read_choices(run *r, edgeps_diag *diag)
         err = options_choice("rates", r->value[RATES], switches, diag, &rates);
     if (!err)
         err = options_choice("lab", r->value[LAB], labs, diag, &network_of);
-    if (!err && network_of == 1 && rates == 0)
+    if (!err && network_of != 2 && r->value[OWN_DOCKERD])
+        err = diag_fail(diag, EDGEPS_USAGE, "--own-dockerd goes with --lab docker");
+    if (!err && network_of > 0 && rates == 0)
         err = diag_fail(diag, EDGEPS_USAGE, "--lab: its links have rates; leave --rates off out");
     if (!err)
         err = options_choice("backend", r->value[BACKEND], backends, diag, &backend);
@@ -293,8 +302,8 @@ static edgeps_err read_patience(run *r, edgeps_diag *diag)
 static edgeps_err read_settings(run *r, edgeps_diag *diag)
 {
     if (!r->value[DATA]) {
-        options_default_data(r->data_dir, sizeof r->data_dir);
-        r->value[DATA] = r->data_dir;
+        options_default_data(r->default_dir, sizeof r->default_dir);
+        r->value[DATA] = r->default_dir;
     }
     edgeps_err err = read_numbers(r, diag);
     if (!err)
@@ -365,8 +374,12 @@ static edgeps_err enter_lab(run *r, edgeps_diag *diag)
         return EDGEPS_OK;
     launch_tie(r->launch); /* the lab ends with this process, too */
     r->host.orphan_s = 0;
-    edgeps_err err =
-        emulation_begin(r->net, r->value[OUT], r->value[FORCE] != NULL, diag, &r->emulation);
+    const char *folders[] = {r->value[DATA], r->value[CERTS], NULL};
+    const emulation_options options = {.docker = strcmp(r->value[LAB], "docker") == 0,
+                                       .own_dockerd = r->value[OWN_DOCKERD] != NULL,
+                                       .force = r->value[FORCE] != NULL,
+                                       .folders = folders};
+    edgeps_err err = emulation_begin(r->net, r->value[OUT], &options, diag, &r->emulation);
     if (err)
         return err;
     emulation_place(r->emulation, r->launch);
@@ -445,6 +458,15 @@ static edgeps_err remember(const run *r, edgeps_diag *diag)
     return err;
 }
 
+/* Agents may be where the launcher's working folder is another one. */
+static void make_whole(run *r)
+{
+    if (r->value[DATA] && realpath(r->value[DATA], r->data_dir))
+        r->value[DATA] = r->data_dir;
+    if (r->value[CERTS] && realpath(r->value[CERTS], r->certs_dir))
+        r->value[CERTS] = r->certs_dir;
+}
+
 static edgeps_err prepare(run *r, const char *path, edgeps_diag *diag)
 {
     if (r->value[RESUME] && path)
@@ -459,6 +481,7 @@ static edgeps_err prepare(run *r, const char *path, edgeps_diag *diag)
                          "--shards: a run carries the model whole so far, not in %s shards; "
                          "edgeps plan places them",
                          r->value[SHARDS]);
+    make_whole(r);
     edgeps_err err = r->value[RESUME] ? recall(r, diag) : network_json_load(path, diag, &r->net);
     for (int k = 0; k < OPTIONS; k++)
         if (!r->value[k])

@@ -97,22 +97,28 @@ static edgeps_err make_folder(const char *path, edgeps_diag *diag)
     return diag_fail(diag, EDGEPS_IO, "%s: no control group: %s", path, strerror(errno));
 }
 
+group_quota group_quota_of(double share)
+{
+    group_quota q = {.period_us = share * PERIOD_US < LEAST_QUOTA_US ? LONG_PERIOD_US : PERIOD_US};
+    q.quota_us = lround(fmax(share * (double)q.period_us, LEAST_QUOTA_US));
+    return q;
+}
+
 edgeps_err group_set_share(const group_tree *t, pid_t keeper, size_t node, double share,
                            edgeps_diag *diag)
 {
     char path[PATH_BYTES], text[64];
-    long period_us = share * PERIOD_US < LEAST_QUOTA_US ? LONG_PERIOD_US : PERIOD_US;
-    long quota_us = lround(fmax(share * (double)period_us, LEAST_QUOTA_US));
+    group_quota q = group_quota_of(share);
     if (t->unified) {
         name_file(t, keeper, node, "cpu.max", path);
-        snprintf(text, sizeof text, "%ld %ld", quota_us, period_us);
+        snprintf(text, sizeof text, "%ld %ld", q.quota_us, q.period_us);
         return put(path, text, diag);
     }
     name_file(t, keeper, node, "cpu.cfs_period_us", path);
-    snprintf(text, sizeof text, "%ld", period_us);
+    snprintf(text, sizeof text, "%ld", q.period_us);
     edgeps_err err = put(path, text, diag);
     name_file(t, keeper, node, "cpu.cfs_quota_us", path);
-    snprintf(text, sizeof text, "%ld", quota_us);
+    snprintf(text, sizeof text, "%ld", q.quota_us);
     return err ? err : put(path, text, diag);
 }
 
@@ -161,14 +167,13 @@ edgeps_err group_enter(const group_tree *t, pid_t keeper, size_t node, edgeps_di
     return put(path, "0", diag);
 }
 
-static void wait_for_end(pid_t pid, bool by_force)
+static void end_process(pid_t pid)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     struct pollfd end = {.fd = fd, .events = POLLIN};
     if (fd < 0)
         return;
-    if (by_force)
-        syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+    syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
     while (poll(&end, 1, -1) < 0 && errno == EINTR)
         ;
     close(fd);
@@ -181,7 +186,7 @@ static size_t empty(const char *path)
     size_t found = 0;
     FILE *members = fopen(path, "re");
     for (; members && fgets(line, sizeof line, members); found++)
-        wait_for_end((pid_t)strtol(line, NULL, 10), true);
+        end_process((pid_t)strtol(line, NULL, 10));
     if (members)
         fclose(members);
     return found;
@@ -201,30 +206,31 @@ void group_remove(const group_tree *t, pid_t keeper, size_t count)
     rmdir(path);
 }
 
-/* As nobody's child, and without the caller's files. */
-static _Noreturn void tend(const group_tree *t, pid_t keeper, size_t count)
+/* A line of /proc/PID/cgroup is NUMBER:CONTROLLERS:/PATH, and of version 2 the controllers are
+ * none; hierarchies that are mounted under no name of theirs do not limit anything. */
+edgeps_err group_join(const char *process, edgeps_diag *diag)
 {
-    setsid();
-    if (fork() != 0)
-        _exit(0);
-    signal(SIGPIPE, SIG_IGN);
-    syscall(SYS_close_range, 0, ~0U, 0);
-    if (chdir("/") == 0)
-        wait_for_end(keeper, false);
-    group_remove(t, keeper, count);
-    _exit(0);
-}
-
-edgeps_err group_tend(const group_tree *t, pid_t keeper, size_t count, edgeps_diag *diag)
-{
-    pid_t pid = fork();
-    if (pid == 0)
-        tend(t, keeper, count);
-    if (pid < 0)
-        return diag_fail(diag, EDGEPS_IO, "nobody to remove control groups: %s", strerror(errno));
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    return EDGEPS_OK;
+    char line[512], path[768];
+    edgeps_err err = EDGEPS_OK;
+    snprintf(path, sizeof path, "%s/cgroup", process);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return diag_fail(diag, EDGEPS_IO, "%s: %s", path, strerror(errno));
+    while (!err && fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!group)
+            continue;
+        *group++ = '\0';
+        controllers++;
+        snprintf(path, sizeof path, "/sys/fs/cgroup/%s%s%s/cgroup.procs", controllers,
+                 *controllers ? "/" : "", group + 1);
+        if (access(path, W_OK) == 0)
+            err = put(path, "0", diag);
+    }
+    fclose(file);
+    return err;
 }
 
 static int64_t cpu_ns(void)
@@ -248,17 +254,15 @@ typedef struct answer {
     double cores;
 } answer;
 
-static _Noreturn void compute(const group_tree *t, pid_t keeper, size_t node, answer a, int tell)
+static _Noreturn void compute(answer a, int tell)
 {
-    if (group_enter(t, keeper, node, NULL))
-        _exit(1);
     spin(SETTLE_NS);
     a.cores = spin(WINDOW_NS);
     _exit(write(tell, &a, sizeof a) != (ssize_t)sizeof a);
 }
 
-edgeps_err group_measure(const group_tree *t, pid_t keeper, const size_t *nodes, size_t count,
-                         edgeps_diag *diag, double *cores)
+edgeps_err group_measure(edgeps_err (*enter)(const void *context, size_t node), const void *context,
+                         const size_t *nodes, size_t count, edgeps_diag *diag, double *cores)
 {
     int ends[2];
     size_t started = 0, answered = 0;
@@ -271,8 +275,11 @@ edgeps_err group_measure(const group_tree *t, pid_t keeper, const size_t *nodes,
         return diag_fail(diag, EDGEPS_IO, "no pipe: %s", strerror(errno));
     }
     for (; started < count && (pids[started] = fork()) >= 0; started++)
-        if (pids[started] == 0)
-            compute(t, keeper, nodes[started], (answer){.index = started}, ends[1]);
+        if (pids[started] == 0) {
+            if (enter(context, nodes[started]))
+                _exit(1);
+            compute((answer){.index = started}, ends[1]);
+        }
     close(ends[1]);
     while (read(ends[0], &a, sizeof a) == (ssize_t)sizeof a) {
         cores[a.index] = a.cores;

@@ -1,8 +1,7 @@
 /* What a node may compute: a control group per node, whose quota of CPU time is the node's share of
  * one core. Both kinds of control groups are known; root alone may make them.
  *
- * Groups outlive their processes. So a process of its own waits for the end of the lab's keeper,
- * however that comes, and removes them.
+ * Groups outlive their processes; they are removed when the lab's keeper has ended, see lab/tend.
  */
 #ifndef EDGEPS_LAB_GROUP_INT_H
 #define EDGEPS_LAB_GROUP_INT_H
@@ -37,6 +36,14 @@ edgeps_err group_fits(const network *net, double core_samples_per_s, edgeps_diag
 edgeps_err group_make(const group_tree *t, pid_t keeper, const network *net,
                       double core_samples_per_s, edgeps_diag *diag);
 
+/* The time that a group may compute in each period, as control groups want it. */
+typedef struct group_quota {
+    long quota_us;
+    long period_us;
+} group_quota;
+
+group_quota group_quota_of(double share);
+
 edgeps_err group_set_share(const group_tree *t, pid_t keeper, size_t node, double share,
                            edgeps_diag *diag);
 
@@ -46,11 +53,13 @@ edgeps_err group_enter(const group_tree *t, pid_t keeper, size_t node, edgeps_di
 /* Kills whoever is left in the groups and removes them; what is not there is no error. */
 void group_remove(const group_tree *t, pid_t keeper, size_t count);
 
-/* Starts the process that removes the groups when the keeper has ended. */
-edgeps_err group_tend(const group_tree *t, pid_t keeper, size_t count, edgeps_diag *diag);
+/* Puts the calling process into all control groups that another one is in, whose entry in a /proc
+ * is `process`. */
+edgeps_err group_join(const char *process, edgeps_diag *diag);
 
-/* The cores that `count` nodes, all computing at once, get; one thread per node. */
-edgeps_err group_measure(const group_tree *t, pid_t keeper, const size_t *nodes, size_t count,
-                         edgeps_diag *diag, double *cores);
+/* The cores that `count` nodes, all computing at once, get; one thread per node, which `enter` puts
+ * under its node's limit. */
+edgeps_err group_measure(edgeps_err (*enter)(const void *context, size_t node), const void *context,
+                         const size_t *nodes, size_t count, edgeps_diag *diag, double *cores);
 
 #endif

@@ -1,5 +1,6 @@
 #include "lab/keeper_int.h"
 
+#include "lab/container_int.h"
 #include "lab/lab.h"
 #include "lab/relay_int.h"
 #include "lab/shape_int.h"
@@ -24,6 +25,7 @@
 #include <unistd.h>
 
 #define NAMESPACES "/run/netns"
+#define OWN_NETWORK "/proc/thread-self/ns/net"
 
 /* What the keeper tells when it has built, or could not. */
 typedef struct word {
@@ -95,7 +97,7 @@ static edgeps_err set_value(const char *path, const char *value, edgeps_diag *di
  * is not kept for the next, whose rates may be others. Over short ways Linux 5.18 and later hands
  * down the largest lumps at any rate, which a slow link would pass in jerks. IPv6 would only
  * chatter. */
-static edgeps_err tune(edgeps_diag *diag)
+edgeps_err keeper_tune(edgeps_diag *diag)
 {
     static const char lumps[] = "/proc/sys/net/ipv4/tcp_tso_rtt_log";
     static const char filter[] = "/proc/sys/net/bridge/bridge-nf-call-iptables";
@@ -120,22 +122,22 @@ static void name_namespace(size_t node, char path[32])
         snprintf(path, 32, NAMESPACES "/n%zu", node);
 }
 
-/* Keeps the network namespace that the thread is in under its name. */
-static edgeps_err hold(size_t node, edgeps_diag *diag)
+edgeps_err keeper_hold(size_t node, const char *path, edgeps_diag *diag)
 {
-    char path[32];
-    name_namespace(node, path);
-    int fd = open(path, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return diag_fail(diag, EDGEPS_IO, "%s: %s", path, strerror(errno));
-    close(fd);
-    if (mount("/proc/thread-self/ns/net", path, NULL, MS_BIND, NULL))
-        return diag_fail(diag, EDGEPS_IO, "%s: cannot keep a network namespace: %s", path,
+    char name[32];
+    name_namespace(node, name);
+    int fd = open(name, O_CREAT | O_EXCL | O_RDONLY | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+    else if (errno != EEXIST || umount2(name, MNT_DETACH))
+        return diag_fail(diag, EDGEPS_IO, "%s: %s", name, strerror(errno));
+    if (mount(path, name, NULL, MS_BIND, NULL))
+        return diag_fail(diag, EDGEPS_IO, "%s: cannot keep a network namespace: %s", name,
                          strerror(errno));
     return EDGEPS_OK;
 }
 
-static edgeps_err enter(size_t node, edgeps_diag *diag)
+edgeps_err keeper_enter(size_t node, edgeps_diag *diag)
 {
     char path[32];
     name_namespace(node, path);
@@ -154,8 +156,8 @@ static edgeps_err make_room(edgeps_diag *diag)
         return forbidden(errno, diag);
     if (mkdir(NAMESPACES, 0755))
         return diag_fail(diag, EDGEPS_IO, NAMESPACES ": %s", strerror(errno));
-    edgeps_err err = tune(diag);
-    return err ? err : hold(LAB_HUB, diag);
+    edgeps_err err = keeper_tune(diag);
+    return err ? err : keeper_hold(LAB_HUB, OWN_NETWORK, diag);
 }
 
 static edgeps_err make_namespaces(const network *net, edgeps_diag *diag)
@@ -166,11 +168,11 @@ static edgeps_err make_namespaces(const network *net, edgeps_diag *diag)
             err = diag_fail(diag, EDGEPS_IO, "no network namespace for node '%s': %s",
                             net->nodes[i].name, strerror(errno));
         if (!err)
-            err = tune(diag);
+            err = keeper_tune(diag);
         if (!err)
-            err = hold(i, diag);
+            err = keeper_hold(i, OWN_NETWORK, diag);
     }
-    return err ? err : enter(LAB_HUB, diag);
+    return err ? err : keeper_enter(LAB_HUB, diag);
 }
 
 /* Runs the tool over the batch, closes it. */
@@ -239,7 +241,7 @@ static edgeps_err lay_cables(const network *net, bool relayed, edgeps_diag *diag
     return finish("ip", batch, diag);
 }
 
-static edgeps_err plug_in(const network *net, size_t node, edgeps_diag *diag)
+edgeps_err keeper_plug_in(const network *net, size_t node, edgeps_diag *diag)
 {
     char shaped[LAB_ADDRESS_BYTES], control[LAB_ADDRESS_BYTES];
     FILE *batch = tool_batch();
@@ -274,26 +276,34 @@ static edgeps_err shape_hub(const network *net, edgeps_diag *diag)
     return finish("tc", batch, diag);
 }
 
-/* *carrier carries frames where nodes are apart; otherwise there is none. */
-static edgeps_err build(const network *net, edgeps_diag *diag, relay **carrier)
+static edgeps_err make_nodes(const keeper_task *task, const docker *containers, edgeps_diag *diag)
 {
+    if (task->options->backend == LAB_DOCKER)
+        return container_make(containers, task->net, diag);
+    edgeps_err err = storage_make(task->net, diag);
+    return err ? err : make_namespaces(task->net, diag);
+}
+
+/* *carrier carries frames where nodes are apart; otherwise there is none. */
+static edgeps_err build(const keeper_task *task, const docker *containers, edgeps_diag *diag,
+                        relay **carrier)
+{
+    const network *net = task->net;
     bool relayed = relay_is_needed(net);
     edgeps_err err = make_room(diag);
     if (!err)
-        err = storage_make(net, diag);
-    if (!err)
-        err = make_namespaces(net, diag);
+        err = make_nodes(task, containers, diag);
     if (!err)
         err = lay_cables(net, relayed, diag);
     for (size_t i = 0; !err && i < net->count; i++) {
-        err = enter(i, diag);
+        err = keeper_enter(i, diag);
         if (!err)
-            err = plug_in(net, i, diag);
+            err = keeper_plug_in(net, i, diag);
         if (err)
             diag_wrap(diag, err, "node '%s'", net->nodes[i].name);
     }
     if (!err)
-        err = enter(LAB_HUB, diag);
+        err = keeper_enter(LAB_HUB, diag);
     if (!err)
         err = shape_hub(net, diag);
     return err || !relayed ? err : relay_make(net, diag, carrier);
@@ -311,27 +321,68 @@ static edgeps_err become_root(uid_t user, gid_t group, edgeps_diag *diag)
     return EDGEPS_OK;
 }
 
+/* The containers, seen from the keeper, whose number outside is in the /proc that it was born with.
+ */
+static docker own_docker(const lab_options *o)
+{
+    const char *host = getenv("DOCKER_HOST");
+    char number[16] = "";
+    docker d = {.own = o->own_dockerd,
+                .core_samples_per_s = o->core_samples_per_s,
+                .memory_bytes = o->memory_bytes > 0 ? o->memory_bytes : LAB_MEMORY_BYTES,
+                .folders = o->folders};
+    if (readlink("/proc/self", number, sizeof number - 1) > 0)
+        d.lab = (pid_t)strtol(number, NULL, 10);
+    snprintf(d.host, sizeof d.host, "%s", o->own_dockerd ? DOCKER_OWN_HOST : host ? host : "");
+    return d;
+}
+
+docker keeper_docker(const keeper *k)
+{
+    docker d = {.own = k->own_dockerd, .lab = k->pid, .core_samples_per_s = k->core_samples_per_s};
+    if (k->own_dockerd)
+        snprintf(d.host, sizeof d.host, "unix:///proc/%d/root%s", k->pid, DOCKER_OWN_SOCKET);
+    else
+        snprintf(d.host, sizeof d.host, "%s", k->docker_host);
+    return d;
+}
+
+edgeps_err keeper_container_path(const keeper *k, size_t node, edgeps_diag *diag, char path[64])
+{
+    char link[64], target[32] = "";
+    snprintf(link, sizeof link, "/proc/%d/root" CONTAINER_FOLDER "/n%zu", k->pid, node);
+    if (readlink(link, target, sizeof target - 1) <= 0)
+        return diag_fail(diag, EDGEPS_IO, "%s: no container: %s", link, strerror(errno));
+    snprintf(path, 64, "/proc/%d/root%s", k->pid, target);
+    return EDGEPS_OK;
+}
+
 /* As the first process of its PID namespace it lives until it is killed, and ends of others'
  * children are its to collect. The terminal's signals are not for it. */
-static _Noreturn void keep(const network *net, int ready, bool tied)
+static _Noreturn void keep(const keeper_task *task, int ready)
 {
+    docker containers = own_docker(task->options);
     word w = {.err = EDGEPS_OK};
     edgeps_diag diag = {.text = ""};
     relay *carrier = NULL;
     bool built = false;
     char go;
     if (recv(ready, &go, 1, 0) == 1) {
-        w.err = build(net, &diag, &carrier);
+        w.err = build(task, &containers, &diag, &carrier);
         built = !w.err;
         snprintf(w.text, sizeof w.text, "%s", diag.text);
-        if (built && !tied)
+        if (built && !task->options->tied)
             prctl(PR_SET_PDEATHSIG, 0);
         built = send(ready, &w, sizeof w, MSG_NOSIGNAL) == (ssize_t)sizeof w && built;
     }
     if (!built)
         _exit(1);
     close(ready);
+    if (task->options->backend == LAB_DOCKER)
+        container_watch(&containers, task->net, task->dir);
     signal(SIGCHLD, SIG_IGN);
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ; /* who ended before */
     if (carrier)
         relay_run(carrier);
     for (;;)
@@ -372,7 +423,7 @@ static uint64_t birth(pid_t pid)
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
-edgeps_err keeper_start(const network *net, bool tied, edgeps_diag *diag, keeper *out, int *ready)
+edgeps_err keeper_start(const keeper_task *task, edgeps_diag *diag, keeper *out, int *ready)
 {
     const int namespaces = CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWPID;
     int ends[2];
@@ -394,7 +445,7 @@ edgeps_err keeper_start(const network *net, bool tied, edgeps_diag *diag, keeper
         snprintf(w.text, sizeof w.text, "%s", why.text);
         if (send(3, &w, sizeof w, MSG_NOSIGNAL) != (ssize_t)sizeof w || w.err)
             _exit(1);
-        keep(net, 3, tied);
+        keep(task, 3);
     }
     int error = errno;
     close(ends[1]);
@@ -402,7 +453,15 @@ edgeps_err keeper_start(const network *net, bool tied, edgeps_diag *diag, keeper
         close(ends[0]);
         return forbidden(error, diag);
     }
-    *out = (keeper){.pid = pid, .begun = birth(pid), .root = root};
+    const lab_options *o = task->options;
+    const char *host = getenv("DOCKER_HOST");
+    *out = (keeper){.pid = pid,
+                    .begun = birth(pid),
+                    .root = root,
+                    .core_samples_per_s = o->core_samples_per_s,
+                    .backend = o->backend,
+                    .own_dockerd = o->own_dockerd};
+    snprintf(out->docker_host, sizeof out->docker_host, "%s", host ? host : "");
     *ready = ends[0];
     return EDGEPS_OK;
 }

@@ -3,16 +3,19 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "formats/network_json.h"
+#include "lab/docker_int.h"
 #include "lab/group_int.h"
 #include "lab/keeper_int.h"
 #include "lab/relay_int.h"
 #include "lab/shape_int.h"
 #include "lab/storage_int.h"
+#include "lab/tend_int.h"
 #include "lab/tool_int.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,11 +41,15 @@ static void join(char path[4096], const char *dir, const char *part)
  * outlast a power cut, as the lab does not. */
 static edgeps_err write_keeper(const char *dir, const keeper *k, edgeps_diag *diag)
 {
-    char path[4096], fresh[4096], text[96];
+    char path[4096], fresh[4096], text[96 + DOCKER_HOST_BYTES];
     join(path, dir, "keeper");
     join(fresh, dir, "keeper.new");
-    snprintf(text, sizeof text, "%d %" PRIu64 " %a %s\n", k->pid, k->begun, k->core_samples_per_s,
-             k->root ? "root" : "user");
+    snprintf(text, sizeof text, "%d %" PRIu64 " %a %s %s %s\n", k->pid, k->begun,
+             k->core_samples_per_s, k->root ? "root" : "user",
+             k->backend != LAB_DOCKER ? "netns"
+             : k->own_dockerd         ? "dockerd"
+                                      : "docker",
+             k->docker_host);
     edgeps_err err = file_write_text(fresh, text, diag);
     if (!err && rename(fresh, path))
         err = diag_fail(diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
@@ -52,7 +59,7 @@ static edgeps_err write_keeper(const char *dir, const keeper *k, edgeps_diag *di
 /* A keeper that never was, where the folder says nothing of one. */
 static bool read_keeper(const char *dir, keeper *out)
 {
-    char path[4096], line[96] = "", *rest = line;
+    char path[4096], line[96 + DOCKER_HOST_BYTES] = "", *rest = line;
     join(path, dir, "keeper");
     FILE *file = fopen(path, "re");
     bool good = file && fgets(line, sizeof line, file);
@@ -61,7 +68,13 @@ static bool read_keeper(const char *dir, keeper *out)
     keeper k = {.pid = (pid_t)strtol(rest, &rest, 10)};
     k.begun = strtoull(rest, &rest, 10);
     k.core_samples_per_s = strtod(rest, &rest);
-    k.root = strcmp(rest, " root\n") == 0;
+    const char *by = strtok_r(NULL, " \n", &rest), *backend = strtok_r(NULL, " \n", &rest);
+    const char *host = strtok_r(NULL, " \n", &rest);
+    k.root = by && strcmp(by, "root") == 0;
+    k.own_dockerd = backend && strcmp(backend, "dockerd") == 0;
+    k.backend =
+        k.own_dockerd || (backend && strcmp(backend, "docker") == 0) ? LAB_DOCKER : LAB_NETNS;
+    snprintf(k.docker_host, sizeof k.docker_host, "%s", host ? host : "");
     *out = k;
     return good && k.pid > 0;
 }
@@ -88,49 +101,59 @@ static void remove_files(const char *dir)
     rmdir(dir); /* stays where there is more in it */
 }
 
-/* Groups of the lab's own, and who removes them. */
+static bool has_groups(const keeper *k)
+{
+    return k->backend == LAB_NETNS && k->core_samples_per_s > 0;
+}
+
+/* Removes what outlives the keeper's processes. */
+static void clear(const void *context)
+{
+    const keeper *k = context;
+    const docker containers = keeper_docker(k);
+    group_tree tree;
+    if (k->backend == LAB_DOCKER)
+        docker_remove(&containers);
+    else if (has_groups(k) && !group_find_tree(NULL, &tree))
+        group_remove(&tree, k->pid, LAB_MOST_NODES);
+}
+
 static edgeps_err limit(const keeper *k, const network *net, edgeps_diag *diag)
 {
     group_tree tree;
-    if (k->core_samples_per_s == 0)
-        return EDGEPS_OK;
     edgeps_err err = group_find_tree(diag, &tree);
-    if (!err)
-        err = group_tend(&tree, k->pid, net->count, diag);
     return err ? err : group_make(&tree, k->pid, net, k->core_samples_per_s, diag);
 }
 
-static void unlimit(const keeper *k, size_t count)
-{
-    group_tree tree;
-    if (k->core_samples_per_s > 0 && !group_find_tree(NULL, &tree))
-        group_remove(&tree, k->pid, count);
-}
-
 /* From the moment there is a keeper the folder tells of it, so that lab_down finds it. */
-static edgeps_err start(const network *net, const char *dir, const lab_options *options,
-                        edgeps_diag *diag)
+static edgeps_err start(const keeper_task *task, edgeps_diag *diag)
 {
     keeper k;
     int ready;
-    edgeps_err err = keeper_start(net, options->tied, diag, &k, &ready);
+    edgeps_err err = keeper_start(task, diag, &k, &ready);
     if (err)
         return err;
-    k.core_samples_per_s = options->core_samples_per_s;
-    err = write_keeper(dir, &k, diag);
+    if (k.core_samples_per_s > 0 && !k.root)
+        err = diag_fail(diag, EDGEPS_UNSUPPORTED,
+                        "shares of a core take control groups, which are root's to make; run as "
+                        "root, or without --core");
+    else if (k.backend == LAB_DOCKER && !k.root)
+        err = diag_fail(diag, EDGEPS_UNSUPPORTED,
+                        "plugging containers in takes root; run as root, or with the backend "
+                        "netns");
+    if (!err)
+        err = write_keeper(task->dir, &k, diag);
+    if (!err && (has_groups(&k) || k.backend == LAB_DOCKER))
+        err = tend_start(k.pid, clear, &k, diag);
     if (err)
         close(ready);
     else
         err = keeper_build(ready, diag);
-    if (!err && k.core_samples_per_s > 0 && !k.root)
-        err = diag_fail(diag, EDGEPS_UNSUPPORTED,
-                        "shares of a core take control groups, which are root's to make; run as "
-                        "root, or without --core");
-    if (!err)
-        err = limit(&k, net, diag);
+    if (!err && has_groups(&k))
+        err = limit(&k, task->net, diag);
     if (err) {
         keeper_kill(&k);
-        unlimit(&k, net->count);
+        clear(&k);
     }
     return err;
 }
@@ -139,6 +162,7 @@ edgeps_err lab_up(const network *net, const char *dir, const lab_options *option
                   edgeps_diag *diag)
 {
     keeper k;
+    char whole[PATH_MAX];
     if (net->count > LAB_MOST_NODES)
         return diag_fail(diag, EDGEPS_USAGE, "a lab has at most %d nodes, not %zu", LAB_MOST_NODES,
                          net->count);
@@ -150,9 +174,11 @@ edgeps_err lab_up(const network *net, const char *dir, const lab_options *option
         return EDGEPS_INFEASIBLE;
     if (mkdir(dir, 0777) && errno != EEXIST)
         return diag_fail(diag, EDGEPS_IO, "%s: cannot make this folder: %s", dir, strerror(errno));
+    if (!realpath(dir, whole))
+        return diag_fail(diag, EDGEPS_IO, "%s: %s", dir, strerror(errno));
     edgeps_err err = write_network(dir, net, diag);
     if (!err)
-        err = start(net, dir, options, diag);
+        err = start(&(keeper_task){net, options, whole}, diag);
     if (err)
         remove_files(dir);
     return err;
@@ -173,7 +199,7 @@ edgeps_err lab_down(const char *dir, edgeps_diag *diag)
     if (keeper_lives(&k))
         return diag_fail(diag, EDGEPS_IO, "%s: the lab's keeper, process %d, cannot be ended: %s",
                          dir, k.pid, strerror(errno));
-    unlimit(&k, LAB_MOST_NODES);
+    clear(&k);
     remove_files(dir);
     return EDGEPS_OK;
 }
@@ -269,13 +295,13 @@ pid_t lab_keeper(const lab *l) { return l->keeper.pid; }
 
 double lab_core_samples_per_s(const lab *l) { return l->keeper.core_samples_per_s; }
 
-edgeps_err lab_measure_cores(const lab *l, const size_t *nodes, size_t count, edgeps_diag *diag,
-                             double *cores)
+void lab_docker_host(const lab *l, char host[LAB_HOST_BYTES])
 {
-    group_tree tree;
-    edgeps_err err = group_find_tree(diag, &tree);
-    return err ? err : group_measure(&tree, l->keeper.pid, nodes, count, diag, cores);
+    const docker containers = keeper_docker(&l->keeper);
+    snprintf(host, LAB_HOST_BYTES, "%s", containers.host);
 }
+
+lab_backend lab_backend_of(const lab *l) { return l->keeper.backend; }
 
 bool lab_has_root(const lab *l) { return l->keeper.root; }
 
@@ -286,9 +312,18 @@ int lab_namespace(const lab *l, size_t node)
     return l->namespaces[node == LAB_HUB ? l->net->count : node];
 }
 
+/* Anew each time, as a container that starts again has another one. */
 edgeps_err lab_enter(const lab *l, size_t node, edgeps_diag *diag)
 {
-    if (setns(lab_namespace(l, node), CLONE_NEWNET) == 0)
+    char path[64];
+    keeper_namespace_path(&l->keeper, node, path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && setns(fd, CLONE_NEWNET) == 0;
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = error;
+    if (good)
         return EDGEPS_OK;
     return diag_fail(diag, EDGEPS_IO, "cannot enter the network of '%s': %s",
                      node == LAB_HUB ? "the hub" : l->net->nodes[node].name, strerror(errno));
@@ -333,11 +368,14 @@ static edgeps_err change_share(const lab *l, const network_node *node, size_t in
                                edgeps_diag *diag)
 {
     group_tree tree;
+    const docker containers = keeper_docker(&l->keeper);
     double core = l->keeper.core_samples_per_s;
-    edgeps_err err = core > 0 ? group_find_tree(diag, &tree) : EDGEPS_OK;
-    if (err || core == 0)
-        return err;
-    return group_set_share(&tree, l->keeper.pid, index, group_share(node, core), diag);
+    if (core == 0)
+        return EDGEPS_OK;
+    if (l->keeper.backend == LAB_DOCKER)
+        return docker_set_share(&containers, index, group_share(node, core), diag);
+    edgeps_err err = group_find_tree(diag, &tree);
+    return err ? err : group_set_share(&tree, l->keeper.pid, index, group_share(node, core), diag);
 }
 
 /* As `net` has it from now on. */
@@ -381,19 +419,48 @@ void lab_storage(const lab *l, size_t node, char path[LAB_PATH_BYTES])
     storage_path(l->keeper.pid, node, path);
 }
 
-/* Processes that are born from now on are the lab's, and end with it. */
-static edgeps_err enter_processes(const lab *l, edgeps_diag *diag)
+void lab_inner_storage(const lab *l, size_t node, char path[LAB_PATH_BYTES])
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/ns/pid", l->keeper.pid);
+    if (l->keeper.backend == LAB_DOCKER)
+        snprintf(path, LAB_PATH_BYTES, DOCKER_STORAGE);
+    else
+        lab_storage(l, node, path);
+}
+
+/* One of a process' namespaces, given its entry in /proc. */
+static edgeps_err join_process(const char *process, const char *name, int kind, edgeps_diag *diag)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/ns/%s", process, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    bool good = fd >= 0 && setns(fd, CLONE_NEWPID) == 0;
+    bool good = fd >= 0 && setns(fd, kind) == 0;
     edgeps_err err =
         good ? EDGEPS_OK
              : diag_fail(diag, EDGEPS_IO, "%s: cannot join the lab: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
     return err;
+}
+
+/* Processes that are born from now on are the lab's, and end with it, or the container's. */
+static edgeps_err enter_processes(const lab *l, size_t node, edgeps_diag *diag)
+{
+    char path[64];
+    edgeps_err err = EDGEPS_OK;
+    if (l->keeper.backend == LAB_DOCKER)
+        err = keeper_container_path(&l->keeper, node, diag, path);
+    else
+        snprintf(path, sizeof path, "/proc/%d", l->keeper.pid);
+    return err ? err : join_process(path, "pid", CLONE_NEWPID, diag);
+}
+
+int lab_birthplace(const lab *l, size_t node)
+{
+    char path[64], whole[96];
+    if (l->keeper.backend != LAB_DOCKER || keeper_container_path(&l->keeper, node, NULL, path))
+        return -1;
+    snprintf(whole, sizeof whole, "%s/ns/pid", path);
+    return open(whole, O_RDONLY | O_CLOEXEC);
 }
 
 static int wait_for(pid_t pid)
@@ -404,13 +471,42 @@ static int wait_for(pid_t pid)
     return WIFEXITED(how) ? WEXITSTATUS(how) : 128 + WTERMSIG(how);
 }
 
-static edgeps_err enter_share(const lab *l, size_t node, edgeps_diag *diag)
+static edgeps_err enter_limits(const lab *l, size_t node, edgeps_diag *diag)
 {
     group_tree tree;
-    if (l->keeper.core_samples_per_s == 0)
+    char path[64];
+    edgeps_err err = EDGEPS_OK;
+    if (l->keeper.backend == LAB_DOCKER) {
+        err = keeper_container_path(&l->keeper, node, diag, path);
+        return err ? err : group_join(path, diag);
+    }
+    if (!has_groups(&l->keeper))
         return EDGEPS_OK;
-    edgeps_err err = group_find_tree(diag, &tree);
+    err = group_find_tree(diag, &tree);
     return err ? err : group_enter(&tree, l->keeper.pid, node, diag);
+}
+
+static edgeps_err limit_caller(const void *context, size_t node)
+{
+    return enter_limits(context, node, NULL);
+}
+
+edgeps_err lab_measure_cores(const lab *l, const size_t *nodes, size_t count, edgeps_diag *diag,
+                             double *cores)
+{
+    return group_measure(limit_caller, l, nodes, count, diag, cores);
+}
+
+edgeps_err lab_settle(const lab *l, size_t node, edgeps_diag *diag)
+{
+    char path[64];
+    edgeps_err err = lab_enter(l, node, diag);
+    if (!err)
+        err = enter_limits(l, node, diag);
+    if (err || l->keeper.backend != LAB_DOCKER)
+        return err;
+    err = keeper_container_path(&l->keeper, node, diag, path);
+    return err ? err : join_process(path, "mnt", CLONE_NEWNS, diag);
 }
 
 /* Between the caller and the program stands a process that is in both worlds. */
@@ -418,11 +514,11 @@ static _Noreturn void go_between(const lab *l, size_t node, char *const *argv)
 {
     edgeps_diag diag = {.text = ""};
     char storage[LAB_PATH_BYTES];
-    edgeps_err err = enter_processes(l, &diag);
+    edgeps_err err = enter_processes(l, node, &diag);
     if (!err)
         err = lab_enter(l, node, &diag);
     if (!err)
-        err = enter_share(l, node, &diag);
+        err = enter_limits(l, node, &diag);
     if (err) {
         fprintf(stderr, "%s\n", diag.text);
         _exit(err_exit_status(err));

@@ -11,6 +11,9 @@
  * frame after the time of its pair. A second cable per node leads to a bridge that is not shaped,
  * for control.
  *
+ * Nodes can also be Docker containers, without a network of their own; the keeper takes their
+ * network namespaces in place of others, and all else is the same.
+ *
  * The folder of a lab says who its keeper is, and holds its network.
  */
 #ifndef EDGEPS_LAB_LAB_H
@@ -21,6 +24,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define LAB_MOST_NODES 500
@@ -28,6 +32,8 @@
 #define LAB_CHECK_FILE "check.json" /* in the folder: what was measured, see lab/check.h */
 #define LAB_ADDRESS_BYTES 16
 #define LAB_PATH_BYTES 64
+#define LAB_HOST_BYTES 128
+#define LAB_MEMORY_BYTES (1LL << 30)
 #define LAB_STORAGE_VARIABLE "EDGEPS_STORAGE" /* tells programs in the lab where it is */
 
 /* In place of a node: the keeper's own network, where both bridges have an address. */
@@ -35,9 +41,17 @@
 
 typedef struct lab lab;
 
+typedef enum lab_backend { LAB_NETNS, LAB_DOCKER } lab_backend;
+
 typedef struct lab_options {
     bool tied;                 /* it ends with the calling thread */
     double core_samples_per_s; /* what a core of this machine computes; 0: nobody is limited */
+    lab_backend backend;
+    /* of docker */
+    bool own_dockerd;     /* not the machine's daemon, but one for this lab, which ends with it */
+    int64_t memory_bytes; /* of each container beside its storage; 0: LAB_MEMORY_BYTES */
+    const char *const *folders; /* that containers see at the same place, to be read; absolute;
+                                   ends with NULL or is */
 } lab_options;
 
 /* Makes the lab of a network and returns when it carries traffic; `dir` is made where needed. The
@@ -61,8 +75,15 @@ void lab_close(lab *l);
 const network *lab_network(const lab *l);
 pid_t lab_keeper(const lab *l);
 double lab_core_samples_per_s(const lab *l); /* 0: nobody is limited */
-bool lab_has_root(const lab *l);             /* false: it lives in a user namespace */
+lab_backend lab_backend_of(const lab *l);
+bool lab_has_root(const lab *l);   /* false: it lives in a user namespace */
 bool lab_is_relayed(const lab *l); /* the keeper carries frames, after the latencies of the file */
+
+/* How to reach the lab's Docker daemon: what DOCKER_HOST is to be. "": nothing special, or none. */
+void lab_docker_host(const lab *l, char host[LAB_HOST_BYTES]);
+
+/* What the container of a node runs: nothing, until it is ended. */
+int lab_wait(void);
 
 /* The network namespace of a node or of the hub, owned by the lab; for setns. */
 int lab_namespace(const lab *l, size_t node);
@@ -77,6 +98,17 @@ edgeps_err lab_enter(const lab *l, size_t node, edgeps_diag *diag);
 /* Back to the network with this descriptor, which is closed. A member of a user namespace cannot go
  * back to the host's network; the hub's is next best. */
 void lab_go_home(const lab *l, int home);
+
+/* The PID namespace in which processes of a node's container are born, for the caller to close; -1
+ * where nodes are no containers, or this one does not run. */
+int lab_birthplace(const lab *l, size_t node);
+
+/* Makes the calling process one of the node's, for good: in its network and within its limits, and,
+ * where nodes are containers, among its files. It may have one thread. */
+edgeps_err lab_settle(const lab *l, size_t node, edgeps_diag *diag);
+
+/* The folder that is a node's storage, as processes that have settled there see it. */
+void lab_inner_storage(const lab *l, size_t node, char path[LAB_PATH_BYTES]);
 
 /* The folder that is a node's storage: what is written into it beyond the node's free bytes, in
  * pages, gets ENOSPC. It goes with the lab. */

@@ -41,12 +41,11 @@ void fixture_folder(char dir[64])
     assert_int_equal(rmdir(dir), 0);
 }
 
-void fixture_up_with(const network *net, double core_samples_per_s, char dir[64], lab **out)
+void fixture_up_as(const network *net, const lab_options *options, char dir[64], lab **out)
 {
     edgeps_diag diag = {.text = ""};
-    const lab_options options = {.tied = true, .core_samples_per_s = core_samples_per_s};
     fixture_folder(dir);
-    edgeps_err err = lab_up(net, dir, &options, &diag);
+    edgeps_err err = lab_up(net, dir, options, &diag);
     if (err == EDGEPS_UNSUPPORTED) {
         print_message("skipped: %s\n", diag.text);
         skip();
@@ -55,6 +54,12 @@ void fixture_up_with(const network *net, double core_samples_per_s, char dir[64]
         err = lab_open(dir, &diag, out);
     if (err)
         fail_msg("%s", diag.text);
+}
+
+void fixture_up_with(const network *net, double core_samples_per_s, char dir[64], lab **out)
+{
+    const lab_options options = {.tied = true, .core_samples_per_s = core_samples_per_s};
+    fixture_up_as(net, &options, dir, out);
 }
 
 void fixture_up(const network *net, char dir[64], lab **out) { fixture_up_with(net, 0, dir, out); }

@@ -19,6 +19,9 @@ void fixture_up(const network *net, char dir[64], lab **out);
 /* Likewise, with control groups: what a core of this machine computes, 0: none. */
 void fixture_up_with(const network *net, double core_samples_per_s, char dir[64], lab **out);
 
+/* Likewise, of any kind. */
+void fixture_up_as(const network *net, const lab_options *options, char dir[64], lab **out);
+
 /* The interfaces, mounts and control groups of the machine, as one text; the caller frees it. The
  * groups of labs are left out, as others may come and go. */
 char *fixture_machine(void);

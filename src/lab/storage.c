@@ -5,12 +5,19 @@
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifndef OPEN_TREE_CLONE /* glibc before 2.36 */
+#define OPEN_TREE_CLONE 1
+#define MOVE_MOUNT_F_EMPTY_PATH 4
+#endif
 
 #define FOLDER "/run/storage"
 #define FLAGS (MS_NOSUID | MS_NODEV)
@@ -52,6 +59,46 @@ edgeps_err storage_make(const network *net, edgeps_diag *diag)
     return err;
 }
 
+/* The kernel hands a mount to another namespace only as a copy of itself, which is made there. */
+static int copy_mount(const char *process, const char *inside)
+{
+    char path[96];
+    int tree = -1;
+    snprintf(path, sizeof path, "%s/ns/mnt", process);
+    int there = open(path, O_RDONLY | O_CLOEXEC);
+    int home = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    if (there >= 0 && home >= 0 && setns(there, CLONE_NEWNS) == 0) {
+        tree = (int)syscall(SYS_open_tree, AT_FDCWD, inside, OPEN_TREE_CLONE | O_CLOEXEC);
+        if (setns(home, CLONE_NEWNS))
+            abort(); /* nothing is where it should be */
+    }
+    int error = errno;
+    if (there >= 0)
+        close(there);
+    if (home >= 0)
+        close(home);
+    errno = error;
+    return tree;
+}
+
+edgeps_err storage_adopt(size_t node, const char *process, const char *inside, edgeps_diag *diag)
+{
+    char path[32];
+    name_folder(node, path);
+    if ((mkdir(FOLDER, 0755) && errno != EEXIST) || (mkdir(path, 0755) && errno != EEXIST))
+        return diag_fail(diag, EDGEPS_IO, "%s: %s", path, strerror(errno));
+    umount2(path, MNT_DETACH); /* that of a container before it, if any */
+    int tree = copy_mount(process, inside);
+    bool good = tree >= 0 &&
+                syscall(SYS_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+    edgeps_err err = good ? EDGEPS_OK
+                          : diag_fail(diag, EDGEPS_IO, "%s of a container is out of reach: %s",
+                                      inside, strerror(errno));
+    if (tree >= 0)
+        close(tree);
+    return err;
+}
+
 /* In a process of its own, which has nothing but the thread that forked. 0, or why not. */
 static int remount(int mounts, const char *path, int64_t bytes)
 {
@@ -73,7 +120,10 @@ edgeps_err storage_resize(pid_t keeper, size_t node, int64_t bytes, edgeps_diag 
 {
     char path[64], folder[32];
     int how = 0;
-    snprintf(path, sizeof path, "/proc/%d/ns/mnt", keeper);
+    if (keeper)
+        snprintf(path, sizeof path, "/proc/%d/ns/mnt", keeper);
+    else
+        snprintf(path, sizeof path, "/proc/self/ns/mnt");
     name_folder(node, folder);
     int mounts = open(path, O_RDONLY | O_CLOEXEC);
     if (mounts < 0)

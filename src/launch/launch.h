@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct launch launch;
@@ -20,9 +21,18 @@ void launch_certs(launch *l, const char *folder);
 /* Agents end with the thread that started them, whatever ends it. */
 void launch_tie(launch *l);
 
-/* Each agent starts in the network namespace with this descriptor, one per agent; they are lent as
- * long as agents are started. */
-void launch_into(launch *l, const int *namespaces);
+/* Where agents live, if not where the launcher does. */
+typedef struct launch_world {
+    /* the PID namespace in which agent `index` is born, a descriptor that the launcher closes; -1:
+     * its own */
+    int (*birthplace)(void *context, size_t index);
+    /* in the process that becomes the agent; false, with errno set: it cannot */
+    bool (*settle)(void *context, size_t index);
+    void *context;
+} launch_world;
+
+/* The world is lent as long as agents are started. */
+void launch_into(launch *l, const launch_world *world);
 
 /* Which processes the agents are, for launch_adopt in another process; freed with mem_free. NULL
  * without memory. */

@@ -31,8 +31,8 @@ struct launch {
     char *program;
     process *processes;
     size_t count;
-    const char *certs;     /* NULL: none */
-    const int *namespaces; /* NULL: the launcher's own network */
+    const char *certs;         /* NULL: none */
+    const launch_world *world; /* NULL: the launcher's own */
     bool tied;
 };
 
@@ -65,21 +65,43 @@ void launch_certs(launch *l, const char *folder) { l->certs = folder; }
 
 void launch_tie(launch *l) { l->tied = true; }
 
-void launch_into(launch *l, const int *namespaces) { l->namespaces = namespaces; }
+void launch_into(launch *l, const launch_world *world) { l->world = world; }
 
 /* In the child: becomes the agent, or tells why not through the pipe. */
 static _Noreturn void become(const launch *l, size_t index, char *const *argv, pid_t launcher,
                              int why)
 {
-    int network = l->namespaces ? l->namespaces[index] : -1;
-    bool good = (!l->tied || (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == launcher)) &&
-                (network < 0 || setns(network, CLONE_NEWNET) == 0);
+    pid_t parent = getppid(); /* 0: it is in another PID namespace, and lives */
+    bool good = !l->tied ||
+                (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && (getppid() == launcher || parent == 0));
+    good = good && (!l->world || l->world->settle(l->world->context, index));
     if (good)
         execv(argv[0], argv);
     int error = errno;
     while (write(why, &error, sizeof error) < 0 && errno == EINTR)
         ;
     _exit(1);
+}
+
+/* A child in the agent's PID namespace, or the launcher's own. */
+static pid_t fork_there(const launch *l, size_t index)
+{
+    int there = l->world ? l->world->birthplace(l->world->context, index) : -1;
+    if (there < 0)
+        return fork();
+    int home = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+    pid_t pid = -1;
+    if (home >= 0 && setns(there, CLONE_NEWPID) == 0) {
+        pid = fork();
+        if (pid != 0 && setns(home, CLONE_NEWPID))
+            abort(); /* nothing else could be started */
+    }
+    int error = errno;
+    if (home >= 0)
+        close(home);
+    close(there);
+    errno = error;
+    return pid;
 }
 
 /* The pipe closes when the child has become the agent. */
@@ -109,7 +131,7 @@ static edgeps_err start(launch *l, size_t index, const char *coordinator, edgeps
     if (pipe2(ends, O_CLOEXEC))
         return diag_fail(diag, EDGEPS_IO, "%s: cannot start an agent: %s", l->program,
                          strerror(errno));
-    p->pid = fork();
+    p->pid = fork_there(l, index);
     if (p->pid == 0)
         become(l, index, argv, launcher, ends[1]);
     failed = p->pid < 0 ? errno : 0;

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -80,6 +81,40 @@ static void starts_an_agent_per_node_and_leaves_none_behind(void **state)
     launch_free(l, 0.05);
     for (int i = 0; i < 2; i++)
         assert_int_equal(kill(pids[i], 0), -1);
+    remove_folder(dir);
+}
+
+static int no_birthplace(void *context, size_t index)
+{
+    (void)context;
+    (void)index;
+    return -1;
+}
+
+/* Only the first agent finds its place. */
+static bool settle_first(void *context, size_t index)
+{
+    errno = ENOTDIR;
+    return index == 0 && chdir(context) == 0;
+}
+
+static void agents_settle_before_they_start_or_say_why_not(void **state)
+{
+    (void)state;
+    char dir[64], program[96], rest[256];
+    edgeps_diag diag = {.text = ""};
+    launch *l = NULL;
+    make_program("exec sleep 1000", dir, program);
+    launch_world world = {.birthplace = no_birthplace, .settle = settle_first, .context = dir};
+    assert_int_equal(launch_local(program, names, 2, NULL, &l), EDGEPS_OK);
+    launch_into(l, &world);
+    assert_int_equal(launch_start(l, "127.0.0.1", 7000, &diag), EDGEPS_IO);
+    assert_non_null(strstr(diag.text, strerror(ENOTDIR)));
+    char link[64], place[96] = "";
+    snprintf(link, sizeof link, "/proc/%d/cwd", read_note(dir, names[0], rest, sizeof rest));
+    assert_true(readlink(link, place, sizeof place - 1) > 0);
+    assert_string_equal(place, dir);
+    launch_free(l, 0);
     remove_folder(dir);
 }
 
@@ -220,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_an_agent_per_node_and_leaves_none_behind),
+        cmocka_unit_test(agents_settle_before_they_start_or_say_why_not),
         cmocka_unit_test(waits_for_agents_that_end_by_themselves),
         cmocka_unit_test(tied_agents_end_with_a_launcher_that_is_killed),
         cmocka_unit_test(agents_of_a_killed_launcher_are_adopted_and_ended),

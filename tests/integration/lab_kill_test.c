@@ -51,17 +51,21 @@ static int tear_down(void **state)
     return 0;
 }
 
+static bool in_docker;
+
 /* Starts a run that would last for hours and waits until it trains. */
-static void start_run(const char *backend)
+static void start_run(void)
 {
-    command_start(&c, (const char *const[]){"run", network_file, "--lab", backend, "--force",
-                                            "--model", "mlp", "--data", data_dir, "--out", run_dir,
-                                            "--epochs", "1000000", "--batch", "25", NULL});
+    command_start(&c, (const char *const[]){
+                          "run", network_file, "--lab", in_docker ? "docker" : "netns", "--force",
+                          "--model", "mlp", "--data", data_dir, "--out", run_dir, "--epochs",
+                          "1000000", "--batch", "25", in_docker ? "--own-dockerd" : NULL, NULL});
     if (command_await(&c, "\n    2 "))
         return;
     kill(-c.pid, SIGKILL);
     command_finish(&c);
-    if (!strstr(c.text, "run as root") && !strstr(c.text, "not installed"))
+    if (!strstr(c.text, "run as root") && !strstr(c.text, "not installed") &&
+        !strstr(c.text, "dockerd c"))
         fail_msg("no second epoch: %s", c.text);
     print_message("skipped: %s", c.text);
     skip();
@@ -86,9 +90,8 @@ static ino_t find_keeper(pid_t *keeper)
 
 static void expect_nothing_left(ino_t hub, pid_t keeper, char *before)
 {
-    while (fixture_processes_in(hub) > 0 || kill(-c.pid, 0) == 0) /* an end takes its time */
-        ;
-    assert_int_equal(kill(keeper, 0), -1);
+    while (fixture_processes_in(hub) > 0 || kill(-c.pid, 0) == 0 || kill(keeper, 0) == 0)
+        ; /* an end takes its time */
     char *after = fixture_machine();
     assert_string_equal(before, after);
     free(after);
@@ -100,7 +103,7 @@ static void nothing_is_left_when_the_run_is_killed(void **state)
     (void)state;
     pid_t keeper;
     char *before = fixture_machine();
-    start_run("netns");
+    start_run();
     ino_t hub = find_keeper(&keeper);
     assert_int_equal(kill(c.pid, SIGKILL), 0);
     command_finish(&c); /* the agents hold its output, too */
@@ -114,7 +117,7 @@ static void nothing_is_left_when_the_keeper_is_killed_under_a_run(void **state)
     (void)state;
     pid_t keeper;
     char *before = fixture_machine();
-    start_run("netns");
+    start_run();
     ino_t hub = find_keeper(&keeper);
     assert_int_equal(kill(keeper, SIGKILL), 0);
     assert_int_equal(kill(c.pid, SIGTERM), 0);
@@ -125,8 +128,10 @@ static void nothing_is_left_when_the_keeper_is_killed_under_a_run(void **state)
 
 #define UNIT(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-int main(void)
+/* With the argument "docker" nodes are containers. */
+int main(int argc, char **argv)
 {
+    in_docker = argc > 1 && strcmp(argv[1], "docker") == 0;
     const struct CMUnitTest tests[] = {
         UNIT(nothing_is_left_when_the_run_is_killed),
         UNIT(nothing_is_left_when_the_keeper_is_killed_under_a_run),
