@@ -1,5 +1,6 @@
 #include "cli/emulate.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "cli/topo.h"
 #include "lab/check.h"
@@ -7,6 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct emulation {
     char dir[4096];
@@ -67,11 +69,19 @@ static edgeps_err make_lab(emulation *e, const network *net, const emulation_opt
             folders[count] = whole[count];
             count++;
         }
+    double core = options->core_samples_per_s;
+    edgeps_err err = core > 0 ? lab_fits(net, core, diag) : EDGEPS_OK;
+    if (err)
+        return err;
+    if (core > 0 && geteuid() != 0)
+        log_line(LOG_INFO, "control groups are root's to make; agents keep to their shares of a "
+                           "core by waiting");
     const lab_options made = {.tied = true,
+                              .core_samples_per_s = geteuid() == 0 ? core : 0,
                               .backend = options->docker ? LAB_DOCKER : LAB_NETNS,
                               .own_dockerd = options->own_dockerd,
                               .folders = folders};
-    edgeps_err err = lab_up(net, e->dir, &made, diag);
+    err = lab_up(net, e->dir, &made, diag);
     return err ? err : lab_open(e->dir, diag, &e->lab);
 }
 

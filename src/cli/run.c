@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "cli/calibrate.h"
 #include "cli/emulate.h"
 #include "cli/options.h"
 #include "cli/rundir.h"
@@ -50,6 +51,7 @@ enum {
     RATES,
     LAB,
     OWN_DOCKERD,
+    CORE,
     BACKEND,
     PORT,
     CERTS,
@@ -96,6 +98,10 @@ static const options_row rows[OPTIONS] = {
              "off, or each node in a network of its own: netns, or docker, in a container", true},
     [OWN_DOCKERD] = {"own-dockerd", NULL, NULL,
                      "with --lab docker: a Docker daemon for this run alone", true},
+    [CORE] = {"core", "SPEED|measured", NULL,
+              "with --lab: what a core of this machine computes; each agent gets the share of one "
+              "that its node is as fast as",
+              true},
     [BACKEND] = {"backend", "NAME", "dnnl", "dnnl or ref", true},
     [PORT] = {"port", "N", "0", "of the coordinator; 0: any free one", false},
     [CERTS] = {"certs", "FOLDER", NULL,
@@ -218,6 +224,8 @@ static edgeps_err read_choices(run *r, edgeps_diag *diag)
         err = options_choice("lab", r->value[LAB], labs, diag, &network_of);
     if (!err && network_of != 2 && r->value[OWN_DOCKERD])
         err = diag_fail(diag, EDGEPS_USAGE, "--own-dockerd goes with --lab docker");
+    if (!err && network_of == 0 && r->value[CORE])
+        err = diag_fail(diag, EDGEPS_USAGE, "--core goes with --lab");
     if (!err && network_of > 0 && rates == 0)
         err = diag_fail(diag, EDGEPS_USAGE, "--lab: its links have rates; leave --rates off out");
     if (!err)
@@ -368,6 +376,30 @@ static edgeps_err adopt_agents(const run *r, edgeps_diag *diag)
     return err;
 }
 
+/* 0: nobody is limited. */
+static edgeps_err find_core(const run *r, edgeps_diag *diag, double *samples_per_s)
+{
+    const char *text = r->value[CORE];
+    nn_kind kind;
+    *samples_per_s = 0;
+    if (!text)
+        return EDGEPS_OK;
+    if (strcmp(text, "measured") != 0) {
+        edgeps_err wrong = quantity_parse(QUANTITY_SPEED, text, diag, samples_per_s);
+        if (!wrong && *samples_per_s == 0)
+            wrong = diag_fail(diag, EDGEPS_USAGE, "a core that computes nothing");
+        return wrong ? diag_wrap(diag, EDGEPS_USAGE, "--core") : EDGEPS_OK;
+    }
+    edgeps_err err = nn_kind_of(r->value[MODEL], diag, &kind);
+    if (err)
+        return err;
+    err = calibrate_core(kind, r->host.reference_backend ? NN_REF : NN_DNNL,
+                         (size_t)r->host.job.batch_samples, diag, samples_per_s);
+    if (!err)
+        log_line(LOG_INFO, "a core of this machine computes %.0f samples/s", *samples_per_s);
+    return err;
+}
+
 static edgeps_err enter_lab(run *r, edgeps_diag *diag)
 {
     if (strcmp(r->value[LAB], "off") == 0)
@@ -375,11 +407,16 @@ static edgeps_err enter_lab(run *r, edgeps_diag *diag)
     launch_tie(r->launch); /* the lab ends with this process, too */
     r->host.orphan_s = 0;
     const char *folders[] = {r->value[DATA], r->value[CERTS], NULL};
+    double core = 0;
+    edgeps_err err = find_core(r, diag, &core);
+    if (err)
+        return err;
     const emulation_options options = {.docker = strcmp(r->value[LAB], "docker") == 0,
                                        .own_dockerd = r->value[OWN_DOCKERD] != NULL,
+                                       .core_samples_per_s = core,
                                        .force = r->value[FORCE] != NULL,
                                        .folders = folders};
-    edgeps_err err = emulation_begin(r->net, r->value[OUT], &options, diag, &r->emulation);
+    err = emulation_begin(r->net, r->value[OUT], &options, diag, &r->emulation);
     if (err)
         return err;
     emulation_place(r->emulation, r->launch);

@@ -184,6 +184,11 @@ edgeps_err lab_up(const network *net, const char *dir, const lab_options *option
     return err;
 }
 
+edgeps_err lab_fits(const network *net, double core_samples_per_s, edgeps_diag *diag)
+{
+    return group_fits(net, core_samples_per_s, diag);
+}
+
 static edgeps_err no_lab(const char *dir, edgeps_diag *diag)
 {
     return diag_fail(diag, EDGEPS_USAGE,

@@ -62,6 +62,10 @@ typedef struct lab_options {
 edgeps_err lab_up(const network *net, const char *dir, const lab_options *options,
                   edgeps_diag *diag);
 
+/* Whether the nodes' shares fit into the cores of this machine, when one of them computes so much.
+ * EDGEPS_INFEASIBLE with what does not. */
+edgeps_err lab_fits(const network *net, double core_samples_per_s, edgeps_diag *diag);
+
 /* Ends the lab of a folder with all its processes and removes what the folder says of it. A lab
  * whose keeper is gone has ended already. EDGEPS_USAGE: the folder holds no lab. */
 edgeps_err lab_down(const char *dir, edgeps_diag *diag);

@@ -53,8 +53,8 @@ typedef struct host_options {
     /* Sends a signal to a node's agent: the scenario's kill and stop, and the end of a silent one.
      */
     void (*signal_node)(void *launcher, size_t node, int signo);
-    /* Changes a link's rate or a node's free storage as the scenario says; NULL: the agents keep
-     * rates, latencies, caps and storage themselves where they emulate. */
+    /* Changes a link's rate, a node's free storage or its speed as the scenario says; NULL: the
+     * agents keep rates, latencies, caps and storage themselves where they emulate. */
     edgeps_err (*change_lab)(void *launcher, const network_event *event, edgeps_diag *diag);
     void *launcher;
 } host_options;

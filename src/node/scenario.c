@@ -34,7 +34,7 @@ static void describe(const network_event *e, char *text, size_t size)
 static bool change_lab(host *h, const network_event *e)
 {
     bool of_link = e->change == NETWORK_UP || e->change == NETWORK_DOWN;
-    if (!h->options->change_lab || (!of_link && e->change != NETWORK_FREE))
+    if (!h->options->change_lab)
         return true;
     edgeps_err err = h->options->change_lab(h->options->launcher, e, h->diag);
     if (err)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,10 +57,11 @@ static bool in_docker;
 /* Starts a run that would last for hours and waits until it trains. */
 static void start_run(void)
 {
-    command_start(&c, (const char *const[]){
-                          "run", network_file, "--lab", in_docker ? "docker" : "netns", "--force",
-                          "--model", "mlp", "--data", data_dir, "--out", run_dir, "--epochs",
-                          "1000000", "--batch", "25", in_docker ? "--own-dockerd" : NULL, NULL});
+    command_start(
+        &c, (const char *const[]){"run", network_file, "--lab", in_docker ? "docker" : "netns",
+                                  "--force", "--model", "mlp", "--data", data_dir, "--out", run_dir,
+                                  "--epochs", "1000000", "--batch", "25", "--core",
+                                  "400000 samples/s", in_docker ? "--own-dockerd" : NULL, NULL});
     if (command_await(&c, "\n    2 "))
         return;
     kill(-c.pid, SIGKILL);
@@ -88,14 +90,54 @@ static ino_t find_keeper(pid_t *keeper)
     return found.st_ino;
 }
 
+static bool has_groups(pid_t keeper)
+{
+    char pattern[96];
+    glob_t found = {.gl_pathc = 0};
+    snprintf(pattern, sizeof pattern, "/sys/fs/cgroup/{.,*}/edgeps-lab-%d", keeper);
+    bool any = glob(pattern, GLOB_BRACE, NULL, &found) == 0;
+    globfree(&found);
+    return any;
+}
+
 static void expect_nothing_left(ino_t hub, pid_t keeper, char *before)
 {
-    while (fixture_processes_in(hub) > 0 || kill(-c.pid, 0) == 0 || kill(keeper, 0) == 0)
+    while (fixture_processes_in(hub) > 0 || kill(-c.pid, 0) == 0 || kill(keeper, 0) == 0 ||
+           has_groups(keeper))
         ; /* an end takes its time */
     char *after = fixture_machine();
     assert_string_equal(before, after);
     free(after);
     free(before);
+}
+
+/* Three nodes with 20000 samples a second each. */
+static void more_than_the_cores_compute_is_refused(void **state)
+{
+    (void)state;
+    command_refuses((const char *const[]){"run", network_file, "--lab", "netns", "--core",
+                                          "10000 samples/s", "--data", data_dir, "--out", run_dir,
+                                          NULL},
+                    3, "node 'a' is 2.00 times as fast as a core");
+    command_refuses((const char *const[]){"run", network_file, "--core", "measured", "--data",
+                                          data_dir, "--out", run_dir, NULL},
+                    2, "--core goes with --lab");
+}
+
+/* The measured shares of a run's agents; for want of root there are none. */
+static void expect_shares(void)
+{
+    char path[160], text[16384];
+    snprintf(path, sizeof path, "%s/lab-check.json", run_dir);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    const char *at = text;
+    for (int k = 0; k < 3 && geteuid() == 0; k++) {
+        at = strstr(at, "\"asked_cores\": 0.05");
+        assert_non_null(at++);
+    }
 }
 
 static void nothing_is_left_when_the_run_is_killed(void **state)
@@ -104,6 +146,7 @@ static void nothing_is_left_when_the_run_is_killed(void **state)
     pid_t keeper;
     char *before = fixture_machine();
     start_run();
+    expect_shares();
     ino_t hub = find_keeper(&keeper);
     assert_int_equal(kill(c.pid, SIGKILL), 0);
     command_finish(&c); /* the agents hold its output, too */
@@ -133,6 +176,7 @@ int main(int argc, char **argv)
 {
     in_docker = argc > 1 && strcmp(argv[1], "docker") == 0;
     const struct CMUnitTest tests[] = {
+        UNIT(more_than_the_cores_compute_is_refused),
         UNIT(nothing_is_left_when_the_run_is_killed),
         UNIT(nothing_is_left_when_the_keeper_is_killed_under_a_run),
     };
