@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COORDINATOR, NODE, CERTS, HELP, OPTIONS };
+enum { COORDINATOR, NODE, CERTS, WAIT, HELP, OPTIONS };
 
 static const options_row rows[OPTIONS] = {
     [COORDINATOR] = {"coordinator", "HOST:PORT", NULL, "where the coordinator listens", false},
     [NODE] = {"node", "NAME", NULL, "the node of the network that this agent is", false},
     [CERTS] = {"certs", "FOLDER", NULL, "TLS with the node's certificate in it (edgeps cert)",
                false},
+    [WAIT] = {"wait", "SECONDS", "0", "call so long for a coordinator that is not there yet",
+              false},
     [HELP] = {"help", NULL, NULL, "this text", false},
 };
 
@@ -52,6 +54,9 @@ int cli_agent(int argc, char **argv)
         err = diag_fail(&diag, EDGEPS_USAGE, "needs --coordinator HOST:PORT and --node NAME");
     if (!err)
         err = split_address(value[COORDINATOR], host, sizeof host, &o.port, &diag);
+    options_fill(table, value);
+    if (!err)
+        err = options_real("wait", value[WAIT], 0, 1e9, &diag, &o.wait_s);
     o.name = value[NODE];
     o.certs = value[CERTS];
     /* Ctrl-C goes to the whole process group; when to end is the coordinator's decision. */

@@ -11,6 +11,7 @@ int cli_topo(int argc, char **argv);
 int cli_lab(int argc, char **argv);
 int cli_bench(int argc, char **argv);
 int cli_sim(int argc, char **argv);
+int cli_probe(int argc, char **argv);
 int cli_agent(int argc, char **argv);
 int cli_cert(int argc, char **argv);
 

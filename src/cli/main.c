@@ -17,6 +17,7 @@ static const struct {
     {"bench", cli_bench, "measure the planner"},
     {"cert", cli_cert, "make the certificates of a job's members"},
     {"sim", cli_sim, "train in virtual time, or search there for faults that break the protocol"},
+    {"probe", cli_probe, "measure a fleet's links by its agents"},
     {"agent", cli_agent, "host the roles of one node (started by run)"},
 };
 

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "cli/calibrate.h"
 #include "cli/emulate.h"
 #include "cli/options.h"
 #include "cli/rundir.h"
@@ -13,6 +12,7 @@
 #include "formats/quantity.h"
 #include "launch/launch.h"
 #include "nn/dataset.h"
+#include "nn/speed.h"
 #include "node/host.h"
 #include "plan/plan.h"
 #include "trust/session.h"
@@ -393,8 +393,9 @@ static edgeps_err find_core(const run *r, edgeps_diag *diag, double *samples_per
     edgeps_err err = nn_kind_of(r->value[MODEL], diag, &kind);
     if (err)
         return err;
-    err = calibrate_core(kind, r->host.reference_backend ? NN_REF : NN_DNNL,
-                         (size_t)r->host.job.batch_samples, diag, samples_per_s);
+    const nn_speed_of of = {kind, r->host.reference_backend ? NN_REF : NN_DNNL,
+                            (size_t)r->host.job.batch_samples};
+    err = nn_core_speed(&of, diag, samples_per_s);
     if (!err)
         log_line(LOG_INFO, "a core of this machine computes %.0f samples/s", *samples_per_s);
     return err;

@@ -289,6 +289,10 @@ static void answered(agent *a, const wire_header *h, const void *payload)
         agent_fail(a, diag_fail(a->diag, (edgeps_err)t.code, "%s", t.text));
         return;
     }
+    if (h->type == MESSAGE_PROBE && !a->welcomed) {
+        probing_begin(a, payload, h->length);
+        return;
+    }
     if (h->type != (a->welcomed ? MESSAGE_KEEP : MESSAGE_WELCOME))
         return;
     a->control = a->calling;
@@ -299,6 +303,7 @@ static void answered(agent *a, const wire_header *h, const void *payload)
         log_line(LOG_INFO, "goes on with the coordinator that took over");
         tell_all(a);
     } else {
+        probing_close(a);
         welcome(a, payload, h->length);
     }
 }
@@ -390,8 +395,13 @@ static void control_closed(void *ctx, conn *c, edgeps_err err, const char *text)
         snprintf(a->lost_why, sizeof a->lost_why, "%s", text);
     if (a->stopping)
         return;
+    bool may_call = !a->welcomed &&
+                    clock_now_ns() - a->begun_ns < (int64_t)(a->options->wait_s * CLOCK_NS_PER_S);
     if (a->welcomed && a->settings.orphan_s > 0)
         be_orphaned(a);
+    else if (may_call && !loop_timer_start(a->loop, CALL_NS, call_again, a, NULL))
+        log_line(LOG_DEBUG, "no coordinator is at %s:%d yet: %s", a->options->host,
+                 a->options->port, text);
     else
         agent_fail(a, diag_fail(a->diag, EDGEPS_IO, "lost the coordinator at %s:%d: %s",
                                 a->options->host, a->options->port, text));
@@ -417,6 +427,7 @@ static void free_agent(agent *a)
 {
     a->stopping = true;
     loop_free(a->loop);
+    probing_free(a);
     trust_free(a->keys);
     trainer_free(a->trainer);
     roles_free(a);
@@ -447,6 +458,7 @@ edgeps_err agent_run(const agent_options *options, edgeps_diag *diag)
     agent a = {.options = options, .diag = diag, .plan = {.plan = {.global = PLAN_NONE}}};
     for (int k = 0; k < 2; k++)
         a.wishes[k].parent = PROTO_NO_NODE;
+    a.begun_ns = clock_now_ns();
     log_set_name(options->name);
     edgeps_err err = loop_make(diag, &a.loop);
     if (!err && options->certs)

@@ -19,6 +19,9 @@ typedef enum agent_role { AGENT_WORKER, AGENT_LOCAL, AGENT_GLOBAL } agent_role;
 
 typedef struct agent agent;
 
+/* A probe at work, see probing.c. */
+typedef struct probing probing;
+
 /* A copied chunk on its way, see edges_send. */
 typedef struct parcel parcel;
 
@@ -100,6 +103,8 @@ struct agent {
     conn *calling; /* the way to one that has not answered yet */
     uint8_t *control_payload;
     bool welcomed;
+    probing *probing; /* before it is welcomed, where it is asked to measure; owned */
+    int64_t begun_ns;
     loop_timer *orphaned; /* when it ends, unless a coordinator takes over; NULL: it has one */
     char lost_why[256];   /* how the last one went */
     bool stopping;
@@ -160,6 +165,11 @@ edge *edges_to_child(const agent *a, agent_role child, int32_t node);
 void edges_send(agent *a, edge *e, wire_header header, const void *chunk);
 void edges_send_copy(agent *a, edge *e, wire_header header, const void *payload, size_t bytes);
 edgeps_err edges_lead(agent *a, int32_t node, uint32_t port, edge **out); /* for state */
+
+/* probing.c */
+void probing_begin(agent *a, const void *payload, size_t bytes);
+void probing_close(agent *a); /* there is a job: no probes any more */
+void probing_free(agent *a);  /* after the loop has ended */
 
 /* roles.c */
 void roles_post(agent *a, agent_role role, const proto_event *event, const void *payload);

@@ -149,6 +149,53 @@ static bool is_state(const message_state *m) { return m->role <= MESSAGE_GLOBAL;
 
 MESSAGE(state)
 
+static void walk_probe(walk *k, message_probe *m)
+{
+    walk_u8(k, &m->kind);
+    walk_u64(k, &m->token);
+    walk_text(k, &m->address);
+    walk_text(k, &m->model);
+    walk_f64(k, &m->settle_s);
+    walk_f64(k, &m->window_s);
+    walk_u8(k, &m->restrained);
+    walk_u32(k, &m->count);
+    for (uint32_t p = 0; p < m->count && p < MESSAGE_MOST_PEERS; p++) {
+        walk_text(k, &m->addresses[p]);
+        walk_u32(k, &m->ports[p]);
+        walk_f64(k, &m->paces[p]);
+    }
+}
+
+static bool is_probe(const message_probe *m)
+{
+    bool times = m->settle_s >= 0 && m->settle_s <= 20 && m->window_s >= 0 && m->window_s <= 20;
+    return m->kind <= MESSAGE_PING && m->count <= MESSAGE_MOST_PEERS && times;
+}
+
+MESSAGE(probe)
+
+static void walk_probed(walk *k, message_probed *m)
+{
+    walk_text(k, &m->trouble);
+    walk_u32(k, &m->port);
+    walk_i64(k, &m->free_bytes);
+    walk_f64(k, &m->samples_per_s);
+    walk_u32(k, &m->count);
+    for (uint32_t p = 0; p < m->count && p < MESSAGE_MOST_PEERS; p++)
+        walk_f64(k, &m->values[p]);
+}
+
+static bool is_probed(const message_probed *m)
+{
+    bool good = m->count <= MESSAGE_MOST_PEERS && m->port <= 65535 && m->free_bytes >= 0 &&
+                m->samples_per_s >= 0 && m->samples_per_s <= 1e18;
+    for (uint32_t p = 0; good && p < m->count; p++)
+        good = m->values[p] >= 0 && m->values[p] <= 1e18;
+    return good;
+}
+
+MESSAGE(probed)
+
 static void walk_settings(walk *k, message_welcome *m)
 {
     walk_u64(k, &m->job);

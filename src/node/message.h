@@ -37,6 +37,7 @@ typedef enum message_type {
     MESSAGE_MOVED,
     MESSAGE_TROUBLE,
     MESSAGE_LATE,
+    MESSAGE_PROBED,
     /* control plane, coordinator -> agent */
     MESSAGE_WELCOME = 64,
     MESSAGE_PLAN,
@@ -50,9 +51,11 @@ typedef enum message_type {
     MESSAGE_ABANDON,
     MESSAGE_KEEP,
     MESSAGE_REFUSE,
+    MESSAGE_PROBE,
 } message_type;
 
 #define MESSAGE_MAX_BYTES (INT64_C(1) << 28) /* of a control payload */
+#define MESSAGE_MOST_PEERS 64                /* of one probe */
 #define MESSAGE_STATE_BYTES 64               /* most of the announcement of a state */
 
 typedef enum message_role { MESSAGE_LOCAL, MESSAGE_GLOBAL } message_role;
@@ -173,6 +176,32 @@ typedef struct message_state {
     uint64_t velocity_hash;   /* 0 for a local server */
 } message_state;
 
+typedef enum message_probing { MESSAGE_OPEN, MESSAGE_RATE, MESSAGE_PING } message_probing;
+
+/* What an agent without a job is asked to measure; see docs/protocol.md. */
+typedef struct message_probe {
+    uint8_t kind; /* message_probing */
+    uint64_t token;
+    const char *address; /* OPEN: where to listen for others' probes */
+    const char *model;   /* OPEN: to be timed; "": none is */
+    double settle_s;     /* RATE, likewise the next two */
+    double window_s;
+    uint8_t restrained;
+    uint32_t count; /* of peers, RATE and PING */
+    const char *addresses[MESSAGE_MOST_PEERS];
+    uint32_t ports[MESSAGE_MOST_PEERS];
+    double paces[MESSAGE_MOST_PEERS]; /* bytes per second */
+} message_probe;
+
+typedef struct message_probed {
+    const char *trouble; /* "": none */
+    uint32_t port;       /* OPEN, likewise the next two */
+    int64_t free_bytes;
+    double samples_per_s;
+    uint32_t count;                    /* as asked */
+    double values[MESSAGE_MOST_PEERS]; /* bytes per second, or seconds there and back */
+} message_probed;
+
 void message_put_hello(wire_writer *w, const message_hello *m);
 void message_put_welcome(wire_writer *w, const message_welcome *m);
 void message_put_plan(wire_writer *w, const message_plan *m);
@@ -183,6 +212,8 @@ void message_put_trouble(wire_writer *w, const message_trouble *m);
 void message_put_late(wire_writer *w, const message_late *m);
 void message_put_set(wire_writer *w, const message_set *m);
 void message_put_move(wire_writer *w, const message_move *m);
+void message_put_probe(wire_writer *w, const message_probe *m);
+void message_put_probed(wire_writer *w, const message_probed *m);
 void message_put_state(wire_writer *w, const message_state *m);
 
 /* Each returns false for a payload that is not exactly such a message; what is in `m` is then of no
@@ -197,6 +228,8 @@ bool message_get_trouble(const void *bytes, size_t count, message_trouble *m);
 bool message_get_late(const void *bytes, size_t count, message_late *m);
 bool message_get_set(const void *bytes, size_t count, message_set *m);
 bool message_get_move(const void *bytes, size_t count, message_move *m);
+bool message_get_probe(const void *bytes, size_t count, message_probe *m);
+bool message_get_probed(const void *bytes, size_t count, message_probed *m);
 bool message_get_state(const void *bytes, size_t count, message_state *m);
 
 void message_welcome_free(message_welcome *m);

@@ -153,6 +153,34 @@ static void a_plan_comes_back_and_a_foreign_parent_is_refused(void **state)
     assert_false(message_get_plan(kept.bytes, kept.count, &again));
 }
 
+static void a_probe_and_its_answer_come_back(void **state)
+{
+    (void)state;
+    message_probe m = {.kind = MESSAGE_RATE,
+                       .token = 77,
+                       .address = "10.0.0.1",
+                       .model = "mlp",
+                       .window_s = 0.5,
+                       .restrained = 1,
+                       .count = 2,
+                       .addresses = {"10.0.0.2", "10.0.0.3"},
+                       .ports = {7, 8},
+                       .paces = {1e6, 2e6}};
+    message_probe again;
+    ROUND_TRIP(probe, m, again);
+    assert_true(again.kind == MESSAGE_RATE && again.token == 77 && again.ports[1] == 8 &&
+                again.paces[1] == 2e6);
+    assert_string_equal(again.addresses[1], "10.0.0.3");
+    message_probed a = {.trouble = "", .port = 9, .free_bytes = 5, .count = 2, .values = {1, 2.5}};
+    message_probed back;
+    drop_bytes(NULL);
+    ROUND_TRIP(probed, a, back);
+    assert_true(back.port == 9 && back.free_bytes == 5 && back.values[1] == 2.5);
+    drop_bytes(NULL);
+    message_put_probe(&kept, &(message_probe){.address = "", .model = "", .window_s = -1});
+    assert_false(message_get_probe(kept.bytes, kept.count, &again));
+}
+
 static void no_bytes_lead_a_decoder_astray(void **state)
 {
     (void)state;
@@ -181,6 +209,7 @@ int main(void)
         cmocka_unit_test(impossible_values_are_refused),
         cmocka_unit_test_teardown(a_welcome_comes_back_with_its_links, drop_bytes),
         cmocka_unit_test_teardown(a_plan_comes_back_and_a_foreign_parent_is_refused, drop_bytes),
+        cmocka_unit_test_teardown(a_probe_and_its_answer_come_back, drop_bytes),
         cmocka_unit_test(no_bytes_lead_a_decoder_astray),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

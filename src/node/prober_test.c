@@ -1,0 +1,128 @@
+#include "node/prober.h"
+
+#include "base/mem.h"
+#include "node/agent.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define AGENTS 3
+#define MOST 20e6 /* bytes per second */
+
+static const char *const names[AGENTS] = {"oslo", "lyon", "rome"};
+
+static network *make_net(void)
+{
+    network *net = NULL;
+    assert_int_equal(network_make(AGENTS, NULL, &net), EDGEPS_OK);
+    for (size_t i = 0; i < AGENTS; i++) {
+        net->nodes[i].name = mem_copy_text(names[i]);
+        assert_non_null(net->nodes[i].name);
+    }
+    net->nodes[2].train = false;
+    return net;
+}
+
+/* One that was free a moment ago. */
+static int free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
+static void *live(void *context)
+{
+    edgeps_diag diag = {.text = ""};
+    agent_run(context, &diag); /* it ends when who probed it has gone */
+    return NULL;
+}
+
+static void start(pthread_t *threads, agent_options *agents, size_t count, int port)
+{
+    for (size_t k = 0; k < count; k++) {
+        agents[k] =
+            (agent_options){.name = names[k], .host = "127.0.0.1", .port = port, .wait_s = 0.6};
+        assert_int_equal(pthread_create(&threads[k], NULL, live, &agents[k]), 0);
+    }
+}
+
+/* Over loopback a probe is as fast as it may be, which is known. */
+static void a_fleet_measures_itself_as_fast_as_it_may(void **state)
+{
+    (void)state;
+    pthread_t threads[AGENTS];
+    agent_options agents[AGENTS];
+    prober_found found;
+    edgeps_diag diag = {.text = ""};
+    network *net = make_net();
+    const prober_options o = {.net = net,
+                              .address = "127.0.0.1",
+                              .port = free_port(),
+                              .settle_s = 0.01,
+                              .window_s = 0.04,
+                              .most_bytes_per_s = MOST,
+                              .patience_s = 30};
+    start(threads, agents, AGENTS, o.port);
+    if (prober_run(&o, &diag, &found))
+        fail_msg("%s", diag.text);
+    for (size_t i = 0; i < AGENTS; i++) {
+        print_message("%s: %.1f up, %.1f down of %.1f MB/s\n", names[i],
+                      found.up_bytes_per_s[i] / 1e6, found.down_bytes_per_s[i] / 1e6, MOST / 1e6);
+        assert_true(found.up_bytes_per_s[i] > 0 && found.up_bytes_per_s[i] < 1.2 * MOST);
+        assert_true(found.down_bytes_per_s[i] > 0 && found.down_bytes_per_s[i] < 1.2 * MOST);
+        assert_true(found.free_bytes[i] > 0);
+        assert_true(found.samples_per_s[i] == 0);
+        for (size_t j = 0; j < AGENTS; j++) {
+            double there = found.latency_s[i * AGENTS + j], back = found.latency_s[j * AGENTS + i];
+            assert_true(there == back && (i == j ? there == 0 : there > 0));
+        }
+    }
+    prober_free(&found);
+    for (size_t k = 0; k < AGENTS; k++)
+        pthread_join(threads[k], NULL);
+    network_free(net);
+}
+
+static void who_does_not_call_is_named(void **state)
+{
+    (void)state;
+    pthread_t threads[AGENTS];
+    agent_options agents[AGENTS];
+    prober_found found;
+    edgeps_diag diag = {.text = ""};
+    network *net = make_net();
+    const prober_options o = {
+        .net = net, .address = "127.0.0.1", .port = free_port(), .patience_s = 0.3};
+    start(threads, agents, 1, o.port);
+    assert_int_equal(prober_run(&o, &diag, &found), EDGEPS_IO);
+    assert_non_null(strstr(diag.text, "'rome': its agent did not call within 0.3 s"));
+    pthread_join(threads[0], NULL);
+    net->count = 1;
+    assert_int_equal(prober_run(&o, &diag, &found), EDGEPS_USAGE);
+    net->count = AGENTS;
+    network_free(net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_fleet_measures_itself_as_fast_as_it_may),
+        cmocka_unit_test(who_does_not_call_is_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
