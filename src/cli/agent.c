@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COORDINATOR, NODE, CERTS, WAIT, HELP, OPTIONS };
+enum { COORDINATOR, NODE, CERTS, STORAGE, WAIT, HELP, OPTIONS };
 
 static const options_row rows[OPTIONS] = {
     [COORDINATOR] = {"coordinator", "HOST:PORT", NULL, "where the coordinator listens", false},
     [NODE] = {"node", "NAME", NULL, "the node of the network that this agent is", false},
     [CERTS] = {"certs", "FOLDER", NULL, "TLS with the node's certificate in it (edgeps cert)",
                false},
+    [STORAGE] = {"storage", "FOLDER", NULL,
+                 "where its server state goes (default: in the run's folder)", false},
     [WAIT] = {"wait", "SECONDS", "0", "call so long for a coordinator that is not there yet",
               false},
     [HELP] = {"help", NULL, NULL, "this text", false},
@@ -59,6 +61,7 @@ int cli_agent(int argc, char **argv)
         err = options_real("wait", value[WAIT], 0, 1e9, &diag, &o.wait_s);
     o.name = value[NODE];
     o.certs = value[CERTS];
+    o.storage = value[STORAGE];
     /* Ctrl-C goes to the whole process group; when to end is the coordinator's decision. */
     signal(SIGINT, SIG_IGN);
     /* Nor does it end where the coordinator that read its lines is gone. */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { DIR, HELP, COMMON, FORCE = COMMON, JSON, OPTIONS };
-enum { CORE = COMMON, BACKEND, OWN_DOCKERD, MEMORY, UP_OPTIONS };
+enum { CORE = COMMON, MEMORY, COMPOSE_OPTIONS, BACKEND = COMPOSE_OPTIONS, OWN_DOCKERD, UP_OPTIONS };
 
 #define COMMON_ROWS                                                                                \
     [DIR] = {"dir", "DIR", "lab", "folder that says which lab it is", false}, [HELP] = {           \
@@ -41,6 +41,16 @@ static const options_row up_rows[UP_OPTIONS] = {
               false},
 };
 
+/* Some of the same options at the same places. */
+static const options_row compose_rows[COMPOSE_OPTIONS] = {
+    [DIR] = {"dir", "DIR", "compose", "folder for the files", false},
+    [HELP] = {"help", NULL, NULL, "this text", false},
+    [CORE] = {"core", "SPEED", NULL,
+              "what a core computes: containers get the share that their nodes are as fast as",
+              false},
+    [MEMORY] = {"memory", "SIZE", "1 GiB", "what each container may use beside its storage", false},
+};
+
 #define LEAST_MEMORY_BYTES 16e6
 #define MOST_MEMORY_BYTES 1e15
 
@@ -66,7 +76,9 @@ static edgeps_err read_up(const call *c, edgeps_diag *diag, lab_options *out)
     int backend = 0;
     double memory = 0;
     lab_options o = {.own_dockerd = c->value[OWN_DOCKERD] != NULL};
-    edgeps_err err = options_choice("backend", c->value[BACKEND], backends, diag, &backend);
+    edgeps_err err = EDGEPS_OK;
+    if (c->value[BACKEND])
+        err = options_choice("backend", c->value[BACKEND], backends, diag, &backend);
     if (!err && c->value[CORE] &&
         quantity_parse(QUANTITY_SPEED, c->value[CORE], diag, &o.core_samples_per_s))
         err = diag_wrap(diag, EDGEPS_USAGE, "--core");
@@ -101,6 +113,26 @@ static edgeps_err up(call *c, edgeps_diag *diag)
     if (!err)
         printf("%s: %zu nodes are up after %.2f s; end the lab with: edgeps lab down --dir %s\n",
                c->dir, net->count, (double)(clock_now_ns() - begun_ns) / CLOCK_NS_PER_S, c->dir);
+    network_free(net);
+    return err;
+}
+
+static edgeps_err compose(call *c, edgeps_diag *diag)
+{
+    network *net = NULL;
+    lab_options options;
+    if (!c->operand)
+        return diag_fail(diag, EDGEPS_USAGE, "no network file given; see --help");
+    edgeps_err err = read_up(c, diag, &options);
+    if (!err)
+        err = topo_load(c->operand, diag, &net);
+    if (!err)
+        err = lab_compose(net, c->dir, &options, diag);
+    if (!err)
+        printf("%s: compose.yaml, network.json, image.tar; go on with\n"
+               "  docker import %s/image.tar edgeps\n"
+               "  EDGEPS_DATA=FOLDER docker compose --project-directory %s up\n",
+               c->dir, c->dir, c->dir);
     network_free(net);
     return err;
 }
@@ -222,6 +254,11 @@ static const struct {
      "lab up NETWORK",
      "makes a network of namespaces or containers that does what the file says",
      {up_rows, UP_OPTIONS}},
+    {"compose",
+     compose,
+     "lab compose NETWORK",
+     "writes the files with which Docker Compose makes it",
+     {compose_rows, COMPOSE_OPTIONS}},
     {"check", check, "lab check", "measures every link against the file", {rows, OPTIONS}},
     {"exec",
      exec,

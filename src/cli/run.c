@@ -11,6 +11,7 @@
 #include "formats/network_json.h"
 #include "formats/quantity.h"
 #include "launch/launch.h"
+#include "loop/loop.h"
 #include "nn/dataset.h"
 #include "nn/speed.h"
 #include "node/host.h"
@@ -53,6 +54,8 @@ enum {
     OWN_DOCKERD,
     CORE,
     BACKEND,
+    AWAIT_AGENTS,
+    ADDRESS,
     PORT,
     CERTS,
     INSECURE,
@@ -103,6 +106,9 @@ static const options_row rows[OPTIONS] = {
               "that its node is as fast as",
               true},
     [BACKEND] = {"backend", "NAME", "dnnl", "dnnl or ref", true},
+    [AWAIT_AGENTS] = {"await-agents", NULL, NULL,
+                      "start none: they call at --address and --port (edgeps agent --wait)", true},
+    [ADDRESS] = {"address", "HOST", HOST_LOOPBACK, "where the coordinator listens", true},
     [PORT] = {"port", "N", "0", "of the coordinator; 0: any free one", false},
     [CERTS] = {"certs", "FOLDER", NULL,
                "TLS between all agents, with these certificates (edgeps cert)", true},
@@ -154,8 +160,9 @@ static void observe(void *context, const meter_event *event)
 static edgeps_err start_agents(void *launcher, int port, edgeps_diag *diag)
 {
     run *r = launcher;
-    edgeps_err err =
-        launch_start(r->launch, r->host.address ? r->host.address : HOST_LOOPBACK, port, diag);
+    if (r->value[AWAIT_AGENTS])
+        return EDGEPS_OK;
+    edgeps_err err = launch_start(r->launch, r->host.address, port, diag);
     if (err)
         return err;
     char *agents = launch_describe(r->launch);
@@ -226,6 +233,8 @@ static edgeps_err read_choices(run *r, edgeps_diag *diag)
         err = diag_fail(diag, EDGEPS_USAGE, "--own-dockerd goes with --lab docker");
     if (!err && network_of == 0 && r->value[CORE])
         err = diag_fail(diag, EDGEPS_USAGE, "--core goes with --lab");
+    if (!err && network_of > 0 && r->value[AWAIT_AGENTS])
+        err = diag_fail(diag, EDGEPS_USAGE, "--await-agents: those of a lab are started");
     if (!err && network_of > 0 && rates == 0)
         err = diag_fail(diag, EDGEPS_USAGE, "--lab: its links have rates; leave --rates off out");
     if (!err)
@@ -322,6 +331,12 @@ static edgeps_err read_settings(run *r, edgeps_diag *diag)
         err = read_split(r, diag);
     if (!err)
         err = read_job(r, diag);
+    if (!err && !loop_is_loopback(r->value[ADDRESS]) && !r->value[CERTS] && !r->value[INSECURE])
+        err = diag_fail(diag, EDGEPS_USAGE,
+                        "--address: %s is beyond loopback: give --certs FOLDER (edgeps cert init "
+                        "makes it), or --insecure",
+                        r->value[ADDRESS]);
+    r->host.address = r->value[ADDRESS];
     r->host.algorithm = r->value[ALGO];
     r->host.data_dir = r->value[DATA];
     r->host.out_dir = r->value[OUT];

@@ -271,21 +271,31 @@ static bool name_program(char path[4096])
     return length > 0;
 }
 
-static edgeps_err make_image(const docker *d, const char *program, edgeps_diag *diag)
+edgeps_err docker_pack(const char *archive, edgeps_diag *diag)
 {
     words w = {.count = 0};
-    char answer[256];
+    char answer[256], program[4096];
+    if (!name_program(program))
+        return diag_fail(diag, EDGEPS_IO, "/proc/self/exe: cannot find this program");
     add(&w, "tar");
     add(&w, "--create");
     add(&w, "--dereference");
-    add(&w, "--file=" IMAGE_FILE);
+    add(&w, "--file=%s", archive);
     add(&w, "--directory=/");
     add(&w, "--");
     add(&w, "%s", program + 1);
     dl_iterate_phdr(add_library, &w);
     edgeps_err err = run(&w, diag, answer);
+    return err ? diag_wrap(diag, err, "the image") : EDGEPS_OK;
+}
+
+static edgeps_err make_image(const docker *d, edgeps_diag *diag)
+{
+    words w;
+    char answer[256];
+    edgeps_err err = docker_pack(IMAGE_FILE, diag);
     if (err)
-        return diag_wrap(diag, err, "the image");
+        return err;
     begin_words(&w, d);
     add(&w, "import");
     add(&w, IMAGE_FILE);
@@ -355,7 +365,7 @@ edgeps_err docker_make(const docker *d, const network *net, edgeps_diag *diag)
     char program[4096];
     if (!name_program(program))
         return diag_fail(diag, EDGEPS_IO, "/proc/self/exe: cannot find this program");
-    edgeps_err err = make_image(d, program, diag);
+    edgeps_err err = make_image(d, diag);
     return err ? err : make_containers(d, net, program, diag);
 }
 

@@ -36,6 +36,9 @@ typedef struct docker {
  * and waits until it serves. EDGEPS_UNSUPPORTED: it cannot run here, with what it said. */
 edgeps_err docker_serve(const docker *d, edgeps_diag *diag);
 
+/* Writes the files of the image, this program among them, into an archive. */
+edgeps_err docker_pack(const char *archive, edgeps_diag *diag);
+
 /* Makes the image and starts a container per node. EDGEPS_UNSUPPORTED: no daemon answers. */
 edgeps_err docker_make(const docker *d, const network *net, edgeps_diag *diag);
 

@@ -86,6 +86,12 @@ bool lab_is_relayed(const lab *l); /* the keeper carries frames, after the laten
 /* How to reach the lab's Docker daemon: what DOCKER_HOST is to be. "": nothing special, or none. */
 void lab_docker_host(const lab *l, char host[LAB_HOST_BYTES]);
 
+/* Writes compose.yaml, network.json and image.tar into a folder, made where needed: the nodes as
+ * containers of Docker Compose, whose agents keep the network's rates themselves, and a
+ * coordinator. Of `options` the speed of a core and the memory count. */
+edgeps_err lab_compose(const network *net, const char *dir, const lab_options *options,
+                       edgeps_diag *diag);
+
 /* What the container of a node runs: nothing, until it is ended. */
 int lab_wait(void);
 

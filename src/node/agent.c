@@ -133,6 +133,8 @@ static void welcome(agent *a, const void *payload, size_t bytes)
         agent_fail(a, diag_fail(a->diag, EDGEPS_PROTOCOL, "the coordinator's welcome is damaged"));
         return;
     }
+    if (a->options->storage)
+        a->settings.storage_dir = a->options->storage;
     edgeps_err err = settle(a);
     if (err) {
         tell_trouble(a, err);

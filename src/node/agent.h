@@ -9,9 +9,10 @@ typedef struct agent_options {
     const char *name; /* of the node, as in the network file */
     const char *host; /* of the coordinator */
     int port;
-    const char *certs; /* folder of certificates for TLS; NULL: plain */
-    double wait_s;     /* how long it calls for a first coordinator, and for another after one that
-                          has only probed it */
+    const char *certs;   /* folder of certificates for TLS; NULL: plain */
+    const char *storage; /* where its server state goes; NULL: where the coordinator says */
+    double wait_s; /* how long it calls for a first coordinator, and for another after one that
+                      has only probed it */
 } agent_options;
 
 /* Runs until the coordinator says stop (EDGEPS_OK), or is gone and none takes over in the time that

@@ -23,10 +23,10 @@ struct probing {
     bool at_work;
 };
 
-static int64_t free_here(void)
+static int64_t free_at(const char *path)
 {
     struct statvfs room;
-    return statvfs(".", &room) ? 0 : (int64_t)(room.f_bavail * room.f_frsize);
+    return statvfs(path, &room) ? 0 : (int64_t)(room.f_bavail * room.f_frsize);
 }
 
 static edgeps_err open_up(probing *p)
@@ -45,7 +45,7 @@ static edgeps_err open_up(probing *p)
         err = probe_serve(p->asked.address, p->asked.token, &p->diag, &p->server);
     if (err)
         return err;
-    p->answer.free_bytes = free_here();
+    p->answer.free_bytes = free_at(p->agent->options->storage ? p->agent->options->storage : ".");
     p->answer.port = (uint32_t)probe_port(p->server);
     return EDGEPS_OK;
 }

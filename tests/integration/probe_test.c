@@ -2,6 +2,7 @@
 #include "integration/command.h"
 
 #include "formats/network_json.h"
+#include "nn/synthetic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,10 +10,13 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define NODES 4
 #define MBIT 125000.0
@@ -143,6 +147,37 @@ static void a_lab_is_found_as_it_is_within_a_tenth(void **state)
     assert_true(good);
 }
 
+/* Agents that were there before the job, with storage of their own. */
+static void a_run_takes_agents_that_call(void **state)
+{
+    (void)state;
+    command c;
+    char data[96], out[96], storage[NODES][96], path[128];
+    snprintf(data, sizeof data, "%s/data", dir);
+    snprintf(out, sizeof out, "%s/run", dir);
+    assert_int_equal(mkdir(data, 0755), 0);
+    assert_int_equal(nn_synthetic_write(data, 400, 100, 7, NULL), EDGEPS_OK);
+    for (int i = 0; i < NODES; i++) {
+        snprintf(storage[i], sizeof storage[i], "%s/%s", dir, nodes[i].name);
+        command_start(&agents[i], (const char *const[]){"agent", "--coordinator", "127.0.0.1:7701",
+                                                        "--node", nodes[i].name, "--storage",
+                                                        storage[i], "--wait", "60", NULL});
+    }
+    command_run(&c, (const char *const[]){"run", network_file, "--await-agents", "--port", "7701",
+                                          "--rates", "off", "--model", "mlp", "--data", data,
+                                          "--out", out, "--epochs", "1", NULL});
+    if (c.status)
+        fail_msg("%s", c.text);
+    for (int i = 0; i < NODES; i++) {
+        command_finish(&agents[i]);
+        assert_int_equal(agents[i].status, 0);
+        assert_int_equal(access(storage[i], F_OK), 0);
+        snprintf(path, sizeof path, "%s/nodes/%d", out, i);
+        assert_true(rmdir(path) == 0 || errno == ENOENT); /* nothing is there */
+    }
+    memset(agents, 0, sizeof agents);
+}
+
 static void what_cannot_be_is_refused_in_a_line(void **state)
 {
     (void)state;
@@ -159,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT(a_lab_is_found_as_it_is_within_a_tenth),
+        UNIT(a_run_takes_agents_that_call),
         UNIT(what_cannot_be_is_refused_in_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
