@@ -9,6 +9,7 @@
 #include "place/exact_int.h"
 
 #include "base/mem.h"
+#include "base/test_draws.h"
 
 #include <limits.h>
 #include <math.h>
@@ -59,7 +60,7 @@ static void equals_brute(void **state)
 {
     const bool *thorough = *state;
     size_t complete = 0;
-    for (uint64_t seed = 1; seed <= 60; seed++)
+    for (uint64_t seed = 1; seed <= test_draws(60); seed++)
         assert_true(compare_with_brute(seed, kind_of(seed, 4 + seed % 5, 6), LONG_MAX));
     if (!*thorough)
         return;
@@ -73,7 +74,7 @@ static void stops_at_the_gap_asked_for(void **state)
 {
     (void)state;
     size_t early = 0;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= test_draws(40); seed++) {
         problem *p = fixture_problem(seed, kind_of(seed, 6, 6));
         place_result best = fixture_run("brute", p, seed), r;
         place_options options = {.seed = seed, .gap = 0.2, .no_polish = true};
@@ -88,7 +89,7 @@ static void stops_at_the_gap_asked_for(void **state)
         place_result_free(&r);
         fixture_free(p);
     }
-    assert_in_range(early, 5, 40);
+    assert_in_range(early, test_draws(40) / 8, 40);
 }
 
 typedef struct patience {
@@ -111,7 +112,7 @@ static bool until_it_is_spent(void *context, const place_progress *now)
 static void the_optimum_lies_between_bound_and_plan_at_any_moment(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= test_draws(60); seed++) {
         problem *p = fixture_problem(seed, kind_of(seed, 7, 6));
         place_result best = fixture_run("brute", p, seed), r;
         patience some = {.left = (int)seed * 3, .optimum_s = best.cost.round_s};
@@ -211,7 +212,7 @@ static void check_threshold(setting *s)
 static void finds_the_least_threshold_of_all_assignments(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= test_draws(40); seed++) {
         fixture_kind kind = fixture_any_kind(seed, 4 + seed % 2);
         kind.chunks = 4; /* with one chunk the turns matter as well */
         problem *p = fixture_problem(seed, kind);
@@ -284,7 +285,7 @@ static void halves_never_pass_the_best_and_often_gain(void **state)
 {
     (void)state;
     size_t higher[2] = {0};
-    for (uint64_t seed = 1; seed <= 120; seed++) {
+    for (uint64_t seed = 1; seed <= test_draws(120); seed++) {
         fixture_kind kind = fixture_any_kind(seed, 4);
         kind.chunks = seed % 2 ? 1 : kind.chunks + 1;
         problem *p = fixture_problem(seed, kind);
@@ -307,8 +308,8 @@ static void halves_never_pass_the_best_and_often_gain(void **state)
     }
     print_message("higher for %zu global servers pipelined, %zu store-and-forward\n", higher[0],
                   higher[1]);
-    assert_true(higher[0] > 20);
-    assert_true(higher[1] > 20);
+    assert_true(higher[0] > test_draws(120) / 6);
+    assert_true(higher[1] > test_draws(120) / 6);
 }
 
 /* ---- twins ---- */
@@ -320,7 +321,7 @@ static void no_fineness_refutes_the_best(void **state)
     (void)state;
     const double fine[] = {0.05, PLACE_FINE, 0.0005};
     size_t refuted_below[3] = {0};
-    for (uint64_t seed = 1; seed <= 60; seed++) {
+    for (uint64_t seed = 1; seed <= test_draws(60); seed++) {
         problem *p = fixture_problem(seed, kind_of(seed, 4 + seed % 4, 6));
         place_result best = fixture_run("brute", p, seed);
         for (size_t f = 0; best.status != PLACE_INFEASIBLE && f < 3; f++) {
@@ -348,7 +349,7 @@ static void no_fineness_refutes_the_best(void **state)
     print_message("1 %% below the best refuted: %zu, %zu, %zu\n", refuted_below[0],
                   refuted_below[1], refuted_below[2]);
     assert_true(refuted_below[0] <= refuted_below[1] && refuted_below[1] <= refuted_below[2]);
-    assert_true(refuted_below[2] > 5);
+    assert_true(refuted_below[2] > test_draws(60) / 12);
 }
 
 /* Above the size where branch and bound ends. */

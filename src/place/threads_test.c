@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#define NODES 7
+#define NODES 6
 #define SEEDS 3
 #define THREADS 4
 #define MOST_ALGORITHMS 100
