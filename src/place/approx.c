@@ -143,6 +143,24 @@ static edgeps_err drop_redundant(approx *a, const place_view *v)
     return EDGEPS_OK;
 }
 
+/* What the LP does not see: a global server that is a local one, too, sends to its own workers and
+ * to the other local servers at the same time, and with one chunk all of these pulls end together.
+ * So plans without it, one by the LP's halves, and one in which each pull waits for all. */
+static edgeps_err settle_without_global(approx *a, const place_view *v, const place_limits *halves)
+{
+    bool settled, open = a->open[v->global];
+    edgeps_err err = EDGEPS_OK;
+    a->open[v->global] = false;
+    if (open)
+        err = settle_within(a, v, halves, &settled);
+    if (!err && v->t->one_chunk) {
+        place_limits waiting = place_waiting(v, halves, a->open);
+        err = settle_within(a, v, &waiting, &settled);
+    }
+    a->open[v->global] = open;
+    return err;
+}
+
 /* Makes plans of the open servers, with more of them where these cannot hold all workers: by the
  * halves that the LP was solved for, and by the round as a whole. */
 static edgeps_err settle_open(approx *a, const place_view *v, const place_threshold *th)
@@ -156,7 +174,9 @@ static edgeps_err settle_open(approx *a, const place_view *v, const place_thresh
         if (settled || count_open(a) >= (size_t)v->most_locals || !open_for_stuck(a, v))
             break;
     }
-    edgeps_err err = settled ? settle_within(a, v, &seconds, &settled) : EDGEPS_OK;
+    edgeps_err err = settle_without_global(a, v, &th->limits);
+    if (!err && settled)
+        err = settle_within(a, v, &seconds, &settled);
     return err || !settled || a->gr->count > SMALL_NODES ? err : drop_redundant(a, v);
 }
 

@@ -226,7 +226,20 @@ static place_candidate *next_start(const exact *e)
     return least;
 }
 
-/* A local search from the servers that the LP of the candidate's halves opens. */
+/* Local searches from the servers that the LP of the candidate's halves opens; a global server
+ * among them makes all other pulls wait for those of its own workers. */
+static edgeps_err offer_shares(exact *e, const place_view *v, const place_threshold *found)
+{
+    memset(e->open, 0, e->gr->count * sizeof *e->open);
+    place_open_by_share(v, found, e->open);
+    edgeps_err err = offer_open(e, v, &found->limits, START_WITHIN, START_US);
+    if (err || !e->times.one_chunk || !e->open[v->global])
+        return err;
+    e->open[v->global] = false;
+    place_limits waiting = place_waiting(v, &found->limits, e->open);
+    return offer_open(e, v, &waiting, START_WITHIN, START_US);
+}
+
 static edgeps_err improve_candidate(exact *e, place_candidate *c)
 {
     place_view v;
@@ -241,9 +254,7 @@ static edgeps_err improve_candidate(exact *e, place_candidate *c)
         c->bound_s = fmax(c->bound_s, found.bound_s);
     if (!err && found.locals > 0) {
         e->starts++;
-        memset(e->open, 0, e->gr->count * sizeof *e->open);
-        place_open_by_share(&v, &found, e->open);
-        err = offer_open(e, &v, &found.limits, START_WITHIN, START_US);
+        err = offer_shares(e, &v, &found);
     }
     mem_free(found.open);
     place_view_free(&v);

@@ -288,6 +288,10 @@ void place_view_free(place_view *v);
  * seconds. */
 place_limits place_spread(const place_view *v, place_limits halves, const double spread_s[2]);
 
+/* No bound, but what a plan with these local servers is like, with one chunk: each of their pulls,
+ * which start together, waits for all, and the round is longer by that. */
+place_limits place_waiting(const place_view *v, const place_limits *halves, const bool *open);
+
 /* Fills in the rows of one server, or of all. */
 edgeps_err place_view_rows(place_view *v, size_t server);
 edgeps_err place_view_all_rows(place_view *v);

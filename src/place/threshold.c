@@ -17,7 +17,7 @@
 /* When the global server has its sum of the first chunk; with one chunk, how long the pulls of the
  * local servers take, too. */
 enum { SIDE_FIRST, SIDE_SPREAD };
-static const double counts[REFUTE_SIDES] = {1, 0.2}; /* a second of one against the other's */
+static const double counts[REFUTE_SIDES] = {1, 0.05}; /* a second of one against the other's */
 
 typedef struct box {
     double round_s;

@@ -35,6 +35,18 @@ place_limits place_spread(const place_view *v, place_limits halves, const double
     return halves;
 }
 
+place_limits place_waiting(const place_view *v, const place_limits *halves, const bool *open)
+{
+    size_t pulls = 0;
+    for (size_t j = 0; j < v->t->gr->count; j++)
+        pulls += open[j] && j != v->global;
+    moment summed = moment_at(halves->in_s.all_s);
+    double wait_s = (double)pulls * v->t->sent.all * v->t->pace[v->global].up_s;
+    place_limits waiting = place_halves(halves->round_s + wait_s, summed, summed);
+    waiting.spread_s = wait_s;
+    return waiting;
+}
+
 static inline bool within(moment need, moment limit)
 {
     return need.first_s <= limit.first_s && need.body_s <= limit.body_s &&
