@@ -12,7 +12,6 @@
 
 #define EXEC "exec:" /* and a command, in place of a name */
 
-#define BOUND_US 0.12       /* about what the bound of a plan takes per node */
 #define RUNNER_UP_US 100000 /* about the time for comparing global servers, by a count */
 
 const place_algorithm place_algorithms[] = {
@@ -150,7 +149,7 @@ static edgeps_err find_runner_up(const place_ground *gr, const plan *from, place
         if (pl.global == from->global || !may_be_global(gr, children, g))
             continue;
         ++*candidates;
-        bounds_us += BOUND_US * (double)gr->count;
+        bounds_us += PLACE_BOUND_US * (double)gr->count;
         err = place_best_offer(others, &pl, &round_s);
     }
     plan_free(&pl);

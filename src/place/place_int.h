@@ -13,6 +13,8 @@
 #include "cover/question.h"
 #include "place/place.h"
 
+#define PLACE_BOUND_US 0.12 /* about what the bound of a plan takes per node, in microseconds */
+
 /* ---- deadline and progress ---- */
 
 typedef struct place_watch {

@@ -20,7 +20,6 @@
 #define RESTART_WORK 400 /* nodes x shards x restarts; larger networks get fewer */
 #define CLOSED_ONE_IN 3  /* nodes that do not serve a shard then */
 #define LEAST_GAIN 1e-9  /* relative; smaller ones are rounding */
-#define BOUND_US 0.13    /* about the time of the bound of a set, per node and shard */
 
 void shards_search_free(shards_search *q)
 {
@@ -261,7 +260,7 @@ static edgeps_err polish_shard(shards_search *q, size_t s, double *work_us)
     place_ground gr;
     judge.work_us = *work_us;
     judge.seed = rng_next(&q->r);
-    judge.bound_us = BOUND_US * nodes * shards;
+    judge.bound_us = PLACE_BOUND_US * nodes * shards;
     judge.evaluation_us = workers * (1.5 * shards + 0.6 * (double)job_chunk_count(&q->p->job));
     leave(q, s, SLOWED);
     edgeps_err err = place_ground_make(&q->beside, &gr);
