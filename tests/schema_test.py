@@ -118,6 +118,15 @@ for policy in ("adjust", "static", "replan", "greedy-repair"):
     refuses(simulations, simulation, lambda s: s["epochs"][0].pop("wait_s"))
     parts = sum(e[key] for e in simulation["epochs"] for key in ("train_s", "move_s", "wait_s", "lost_s"))
     assert abs(simulation["total_s"] - parts) < 1e-9 * parts
+searches = schema("fault-search")
+text = subprocess.run([edgeps, "sim", "--fault-search", "100", "--seed", "5", "--json"], check=True,
+                      stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+search = json.loads(text)
+searches.validate(search)
+assert (search["runs"], search["seed"]) == (100, 5) and search["faults"] > 0 and "found" not in search
+found = {"seed": 7, "broken": "it", "script": "edgeps-script 1\nseed 7\nnodes 2\nrounds 1\n"}
+searches.validate({**search, "found": found})
+refuses(searches, {**search, "found": found}, lambda s: s["found"].pop("script"))
 checks = schema("check")
 for path in examples:
     text = subprocess.run([edgeps, "topo", "check", path, "--json", "--model", "lenet5"], check=True,

@@ -1,11 +1,13 @@
 #include "sim/search.h"
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/setting.h"
 #include "cli/simulate.h"
 #include "cost/cost.h"
 #include "formats/quantity.h"
+#include "formats/sim_json.h"
 #include "sim/grid.h"
 
 #include <errno.h>
@@ -40,7 +42,7 @@ static const options_row rows[OPTIONS] = {
                 false},
     [SILENT] = {"silent", "TIME", "3 s", "a node that is not heard for so long is gone", false},
     [NETWORK] = {"network", "MODEL", "fluid", "fluid, or simgrid where it is built in", false},
-    [JSON] = {"json", NULL, NULL, "the training as JSON instead of a table", false},
+    [JSON] = {"json", NULL, NULL, "the training, or the search, as JSON", false},
     [CSV] = {"csv", NULL, NULL, "the training as CSV instead of a table", false},
     [FAULT_SEARCH] = {"fault-search", "RUNS", NULL, "draw and run so many scripts", false},
     [NODES] = {"nodes", "N", "8", "most nodes of a network", false},
@@ -74,10 +76,29 @@ static edgeps_err read_search(const char *const *value, edgeps_diag *diag, searc
     return err;
 }
 
+static edgeps_err print_search_json(const search_options *o, const search_result *r,
+                                    const char *found, edgeps_diag *diag)
+{
+    char *text;
+    sim_json_search facts = {.seed = o->seed,
+                             .most_nodes = o->most_nodes,
+                             .most_faults = o->most_faults,
+                             .runs = r->runs,
+                             .faults = r->faults,
+                             .found_seed = r->seed,
+                             .broken = r->found ? r->broken : NULL,
+                             .script = found};
+    if (sim_json_search_text(&facts, &text))
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for the text");
+    printf("%s\n", text);
+    mem_free(text);
+    return EDGEPS_OK;
+}
+
 /* The script on standard output, what is wrong with it in the diagnosis. */
 static edgeps_err search(const char *const *value, edgeps_diag *diag)
 {
-    char text[SCRIPT_TEXT_BYTES];
+    char text[SCRIPT_TEXT_BYTES] = "";
     search_options o;
     search_result r;
     edgeps_err err = read_search(value, diag, &o);
@@ -90,14 +111,18 @@ static edgeps_err search(const char *const *value, edgeps_diag *diag)
     fprintf(stderr, "\n");
     if (err)
         return err;
-    if (!r.found) {
+    if (r.found)
+        script_text(&r.smallest, text);
+    if (value[JSON])
+        err = print_search_json(&o, &r, text, diag);
+    else if (r.found)
+        printf("%s", text);
+    else
         printf("%zu runs with %zu faults: no invariant broke\n", r.runs, r.faults);
-        return EDGEPS_OK;
-    }
-    script_text(&r.smallest, text);
-    printf("%s", text);
-    return diag_fail(diag, EDGEPS_INTERNAL, "seed %" PRIu64 " breaks an invariant: %s", r.seed,
-                     r.broken);
+    return err || !r.found
+               ? err
+               : diag_fail(diag, EDGEPS_INTERNAL, "seed %" PRIu64 " breaks an invariant: %s",
+                           r.seed, r.broken);
 }
 
 static edgeps_err replay(const char *path, edgeps_diag *diag)

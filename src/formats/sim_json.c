@@ -50,3 +50,22 @@ edgeps_err sim_json_text(const sim_json_facts *f, char **text)
     }
     return json_take_text(root, JSON_INDENT(1), text);
 }
+
+edgeps_err sim_json_search_text(const sim_json_search *search, char **text)
+{
+    json_t *root = json_object();
+    json_set_text(root, "edgeps", "fault-search/1");
+    json_set_count(root, "seed", search->seed);
+    json_set_count(root, "most_nodes", search->most_nodes);
+    json_set_count(root, "most_faults", search->most_faults);
+    json_set_count(root, "runs", search->runs);
+    json_set_count(root, "faults", search->faults);
+    if (search->broken) {
+        json_t *found = json_object();
+        json_set_count(found, "seed", search->found_seed);
+        json_set_text(found, "broken", search->broken);
+        json_set_text(found, "script", search->script);
+        json_object_set_new(root, "found", found);
+    }
+    return json_take_text(root, JSON_INDENT(1), text);
+}

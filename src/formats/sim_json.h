@@ -1,4 +1,5 @@
-/* A simulated training for machines: docs/simulation.md, docs/schema/simulation-1.schema.json. */
+/* What the simulator found, for machines: docs/simulation.md, and in docs/schema
+ * simulation-1.schema.json for a training, fault-search-1.schema.json for a search. */
 #ifndef EDGEPS_FORMATS_SIM_JSON_H
 #define EDGEPS_FORMATS_SIM_JSON_H
 
@@ -40,7 +41,19 @@ typedef struct sim_json_facts {
     size_t epoch_count;
 } sim_json_facts;
 
-/* The text ends without newline and is freed with mem_free. EDGEPS_NOMEM. */
+typedef struct sim_json_search {
+    uint64_t seed; /* of the first run */
+    size_t most_nodes;
+    size_t most_faults;
+    size_t runs;   /* that were made */
+    size_t faults; /* in them */
+    uint64_t found_seed;
+    const char *broken; /* the invariant; NULL: none broke */
+    const char *script; /* the smallest that breaks it */
+} sim_json_search;
+
+/* The texts end without newline and are freed with mem_free. EDGEPS_NOMEM. */
 edgeps_err sim_json_text(const sim_json_facts *facts, char **text);
+edgeps_err sim_json_search_text(const sim_json_search *search, char **text);
 
 #endif

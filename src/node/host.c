@@ -11,6 +11,7 @@
 
 #define TICK_NS (200 * INT64_C(1000000))
 #define GATHER_NS (60 * INT64_C(1000000000))
+#define LATE_NS (500 * INT64_C(1000000)) /* a timer is so late where the process stood still */
 #define HELLO_MAX_BYTES 4096 /* the only frame that is taken of who has not said its name */
 #define FAREWELL_NS (500 * INT64_C(1000000))
 
@@ -380,9 +381,25 @@ static void tick(void *ctx)
         host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a timer"));
 }
 
+static void stop_gathering(void *ctx);
+
+/* Agents that are there have called for a coordinator since the one before was killed. */
+static edgeps_err gather(host *h)
+{
+    int64_t patience_ns = h->follows ? (int64_t)(h->options->silent_s * CLOCK_NS_PER_S) : GATHER_NS;
+    h->gathers_until_ns = clock_now_ns() + patience_ns;
+    return loop_timer_start(h->loop, patience_ns, stop_gathering, h, NULL);
+}
+
 static void stop_gathering(void *ctx)
 {
     host *h = ctx;
+    /* Where this process stood still, whoever has called meanwhile is heard first. */
+    if (clock_now_ns() > h->gathers_until_ns + LATE_NS) {
+        if (gather(h))
+            host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a timer"));
+        return;
+    }
     if (h->follows)
         takeover_gathered(h);
     for (size_t i = 0; i < h->net->count && !h->alone; i++) {
@@ -536,10 +553,8 @@ static edgeps_err open_doors(host *h)
         err = loop_on_signal(h->loop, SIGINT, interrupted, h);
     if (!err)
         err = loop_on_signal(h->loop, SIGTERM, interrupted, h);
-    /* Agents that are there have called for a coordinator since the one before was killed. */
-    int64_t patience_ns = h->follows ? (int64_t)(h->options->silent_s * CLOCK_NS_PER_S) : GATHER_NS;
     if (!err)
-        err = loop_timer_start(h->loop, patience_ns, stop_gathering, h, NULL);
+        err = gather(h);
     if (err || h->follows)
         return err;
     record_start(h);

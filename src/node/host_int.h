@@ -90,6 +90,7 @@ struct host {
     bool *given_up; /* per node: the job went on without the process that says hello again */
     size_t kept;    /* processes that go on with this coordinator */
     int port;       /* of the coordinator before */
+    int64_t gathers_until_ns;
     trust *keys;
     loop *loop;
     loop_listener *listener;

@@ -37,11 +37,13 @@ static bool is_in(const cluster_taken *t, uint64_t generation, int64_t round)
     return t->generation == generation && t->into == round;
 }
 
-/* A gradient goes into one round only; that very round may be applied again. */
+/* A gradient goes into one round only; that very round may be applied again. Where it was in a
+ * later one, that is lost with all who held it, or else an older round could not be applied again.
+ */
 static edgeps_err count(cluster *c, size_t i, int64_t from, const proto_effect *effect)
 {
     cluster_taken *counted = line(c->nodes[i].counted, effect->chunk, from, 0);
-    if (counted->from == from && counted->into != effect->round)
+    if (counted->from == from && counted->into < effect->round)
         return books_broken(c, "a gradient is taken into two rounds", i, from, effect->chunk);
     c->result.stale_chunks += from != effect->round;
     *counted = (cluster_taken){.into = effect->round, .from = from};
@@ -149,4 +151,17 @@ edgeps_err books_check(cluster *c, size_t node, const proto_effect *effect)
 {
     edgeps_err err = check_sum(c, node, effect);
     return err ? err : check_repetition(c, node, effect);
+}
+
+edgeps_err books_check_owner(const cluster *c)
+{
+    for (size_t i = 0; i < c->p->count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const cluster_node *a = &c->nodes[i], *b = &c->nodes[j];
+            if (a->alive && b->alive && a->global.active && b->global.active &&
+                a->global.family.generation == b->global.family.generation)
+                return books_broken(c, "a generation has two global servers", i,
+                                    (int64_t)a->global.family.generation, 0);
+        }
+    return EDGEPS_OK;
 }

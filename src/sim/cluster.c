@@ -77,9 +77,12 @@ edgeps_err cluster_make(const problem *p, const sim_options *options, edgeps_dia
                  .chunk_count = job_chunk_count(&p->job),
                  .begun_s = -1,
                  .moving = {.global = PLAN_NONE},
+                 .recorded = {.global = PLAN_NONE},
                  .random = rng_make(options->seed, 1)};
-    coordinator_options co = {
-        .node_count = p->count, .epochs = options->epochs, .rounds_per_epoch = p->rounds};
+    coordinator_options co = {.node_count = p->count,
+                              .epochs = options->epochs,
+                              .rounds_per_epoch = p->rounds,
+                              .silent_after_ns = (int64_t)(options->silent_s * 1e9)};
     edgeps_err err = coordinator_make(&co, &c.coordinator);
     if (!err)
         err = wires_make(p, &c.wires);
@@ -116,6 +119,7 @@ void cluster_free(cluster *c)
     mem_free(c->applied);
     mem_free(c->repeated);
     mem_free(c->items);
+    mem_free(c->held);
     for (cluster_versions *v = c->letters; v;) {
         cluster_versions *next = v->next;
         mem_free(v);
@@ -123,6 +127,7 @@ void cluster_free(cluster *c)
     }
     heap_free(&c->agenda);
     plan_free(&c->moving);
+    plan_free(&c->recorded);
     coordinator_free(&c->coordinator);
     proto_effects_free(&c->effects);
     wires_free(c->wires);
@@ -130,7 +135,12 @@ void cluster_free(cluster *c)
 
 edgeps_err cluster_restart(cluster *c, size_t node)
 {
-    cluster_node fresh = {.incarnation = c->nodes[node].incarnation + 1};
+    const cluster_node *old = &c->nodes[node];
+    cluster_node fresh = {.incarnation = old->incarnation + 1,
+                          .recorded = old->recorded,
+                          .muted_s = old->muted_s,
+                          .twice_s = old->twice_s,
+                          .clock_s = old->clock_s};
     edgeps_err err = make_node(c->options, c->chunk_count, &fresh);
     if (err) {
         free_node(&fresh);
@@ -156,6 +166,7 @@ edgeps_err cluster_restart(cluster *c, size_t node)
 edgeps_err cluster_at(cluster *c, double time_s, agenda_item item)
 {
     item.incarnation = c->nodes[item.node].incarnation;
+    item.life = c->life;
     size_t slot = c->item_count;
     agenda_item *items = c->items;
     if ((slot & (slot - 1)) == 0) /* room doubles at each power of two */

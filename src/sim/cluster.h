@@ -21,7 +21,13 @@ typedef enum agenda_kind {
     AGENDA_ALLOW,       /* leave to run up to `event.round` reaches `node` */
     AGENDA_COORDINATOR, /* `report` for the coordinator */
     AGENDA_MOVED,       /* the state of the global server has arrived at `node` */
+    AGENDA_SAVE,        /* the state of the global server at `node` is saved, as `event.round` */
     AGENDA_FAULT,       /* `index` */
+    AGENDA_GO_ON,       /* the process at `node` stands still no longer */
+    AGENDA_CALL,        /* the process at `node`, which has lost its coordinator, calls for one */
+    AGENDA_BEAT,        /* heartbeats of all, and a look at the clock */
+    AGENDA_FOLLOW,      /* another coordinator takes over */
+    AGENDA_GATHERED,    /* it waits for nobody any more */
 } agenda_kind;
 
 typedef struct agenda_item {
@@ -31,6 +37,8 @@ typedef struct agenda_item {
     uint32_t edge;
     uint64_t wanted;      /* AGENDA_CONNECT: counts only while the edge is still wanted so */
     uint64_t incarnation; /* of `node`: what was meant for a process that is gone does not happen */
+    uint64_t life;        /* likewise, of the coordinator */
+    uint64_t payload;     /* of the chunk that arrived, if one did */
     size_t index;
     proto_event event;
     coordinator_event report;
@@ -54,6 +62,16 @@ typedef struct cluster_node {
     bool alive;
     uint64_t incarnation;
     bool full; /* for the next state that moves to it */
+    bool stopped;
+    bool given_up;          /* the coordinator has gone on without this process */
+    uint64_t generation;    /* of the newest plan that it has heard of */
+    uint64_t recorded;      /* incarnation in the coordinator's record */
+    uint64_t life;          /* of the coordinator to which it has said hello */
+    double muted_s;         /* until when nothing from and to it arrives */
+    double twice_s;         /* until when all comes twice on the edges to its parents */
+    double clock_s;         /* ahead of the virtual time */
+    int64_t done_round;     /* the last epoch's end that its worker told; 0: none */
+    int64_t computed_round; /* the last */
     worker worker;
     local local;
     global global;
@@ -103,6 +121,18 @@ typedef struct cluster {
     bool *applied;  /* round x chunk: some global server has applied it */
     bool *repeated; /* per round: some chunk of it was applied again */
     double *round_end_s;
+    agenda_item *held; /* for processes that stand still, in order */
+    size_t held_count;
+    size_t held_room;
+    uint64_t life;       /* changes when the coordinator is killed, and when another takes over */
+    bool down;           /* between the two */
+    double frozen_s;     /* until when its process stands still */
+    double clock_s;      /* of its clock, ahead of the virtual time */
+    bool unsaved;        /* its next checkpoint is not written */
+    plan recorded;       /* the newest plan in its record */
+    int64_t epochs_over; /* likewise */
+    bool epoch_begun;    /* likewise, of the one after */
+    double progress_s;   /* of the last round, or the last trouble; in the future while it lasts */
     bool ended;
     edgeps_err outcome;
     sim_result result;
@@ -138,6 +168,9 @@ uint64_t roles_initial(const cluster *c, int64_t chunk);
 void books_take(cluster *c, cluster_role server, const proto_effect *effect, uint64_t generation);
 edgeps_err books_check(cluster *c, size_t node, const proto_effect *effect);
 
+/* After each event: no generation has two global servers. */
+edgeps_err books_check_owner(const cluster *c);
+
 /* Ends the run: an invariant does not hold. */
 edgeps_err books_broken(const cluster *c, const char *what, size_t node, int64_t round,
                         int64_t chunk);
@@ -148,7 +181,29 @@ static inline double cluster_samples(size_t node) { return (double)(node + 1); }
 /* Lets the coordinator take an event and carries out what it answers. (control.c) */
 edgeps_err control_step(cluster *c, const coordinator_event *event);
 edgeps_err control_report(cluster *c, double delay_s, coordinator_event event);
-edgeps_err control_moved(cluster *c, size_t node, bool arrived);
-edgeps_err control_fault(cluster *c, const sim_fault *fault);
+edgeps_err control_moved(cluster *c, const agenda_item *item, bool arrived);
+edgeps_err control_save(cluster *c, const agenda_item *item, bool gone);
+
+/* What befalls nodes and coordinator, and what they notice of it. (faults.c) */
+edgeps_err faults_strike(cluster *c, const sim_fault *fault);
+edgeps_err faults_end(cluster *c, int32_t node); /* of the process there; the coordinator hears
+                                                     nothing more of one that it has given up */
+bool faults_holds(const cluster *c, const agenda_item *item); /* for a process that stands still */
+edgeps_err faults_hold(cluster *c, const agenda_item *item);
+edgeps_err faults_go_on(cluster *c, size_t node);
+edgeps_err faults_beat(cluster *c);
+edgeps_err faults_give_up(cluster *c, size_t node);
+
+/* A coordinator in the place of a killed one. (follow.c) */
+edgeps_err follow_kill(cluster *c, double after_s);
+edgeps_err follow_take_over(cluster *c);
+edgeps_err follow_gathered(cluster *c);
+edgeps_err follow_call(cluster *c, size_t node);
+
+/* Whether a process at the node is there and takes part in the job. */
+static inline bool cluster_takes_part(const cluster *c, size_t node)
+{
+    return c->nodes[node].alive && !c->nodes[node].given_up;
+}
 
 #endif

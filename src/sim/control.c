@@ -2,13 +2,20 @@
 
 #include "base/mem.h"
 
-#include <assert.h>
+#include <math.h>
 #include <string.h>
+
+#define WAIT_S 0.05 /* until it is looked again whether a process still stands still */
 
 edgeps_err control_report(cluster *c, double delay_s, coordinator_event event)
 {
-    return cluster_at(c, c->now_s + delay_s,
-                      (agenda_item){.kind = AGENDA_COORDINATOR, .report = event});
+    bool of_agent = event.kind == COORDINATOR_READY || event.kind == COORDINATOR_DONE ||
+                    event.kind == COORDINATOR_ROUND;
+    double time_s = c->now_s + delay_s;
+    if (of_agent)
+        time_s = fmax(time_s, c->nodes[event.node].muted_s);
+    return cluster_at(
+        c, time_s, (agenda_item){.kind = AGENDA_COORDINATOR, .node = event.node, .report = event});
 }
 
 static edgeps_err want_plan(cluster *c)
@@ -50,13 +57,17 @@ static edgeps_err begin_move(cluster *c)
     return cluster_at(c, c->now_s + transfer_s, (agenda_item){.kind = AGENDA_MOVED, .node = to});
 }
 
-edgeps_err control_moved(cluster *c, size_t node, bool arrived)
+edgeps_err control_moved(cluster *c, const agenda_item *item, bool arrived)
 {
     const plan *in_force = &c->coordinator.plan;
+    size_t node = (size_t)item->node;
     cluster_node *to = &c->nodes[node];
     int32_t from = in_force->global;
     bool from_checkpoint = from == PLAN_NONE || !c->coordinator.present[from];
-    bool whole = arrived && to->alive && (from_checkpoint || c->nodes[from].alive);
+    bool whole = arrived && cluster_takes_part(c, node) &&
+                 (from_checkpoint || cluster_takes_part(c, (size_t)from));
+    if (whole && (to->stopped || (!from_checkpoint && c->nodes[from].stopped)))
+        return cluster_at(c, c->now_s + WAIT_S, *item);
     bool ok = whole && !to->full;
     to->full = false;
     if (ok && from_checkpoint) {
@@ -70,7 +81,7 @@ edgeps_err control_moved(cluster *c, size_t node, bool arrived)
     }
     const coordinator_event moved = {.kind = COORDINATOR_MOVED, .ok = ok};
     /* A target without room says so; of a dead end nothing is heard for a while. */
-    return whole ? control_step(c, &moved) : control_report(c, c->options->detect_s, moved);
+    return control_report(c, whole ? 0 : c->options->detect_s, moved);
 }
 
 static edgeps_err announce(cluster *c)
@@ -88,7 +99,7 @@ static edgeps_err announce(cluster *c)
     c->result.generations++;
     for (size_t i = 0; !err && i < c->p->count; i++) {
         double delay_s = c->options->most_control_delay_s * rng_uniform(&c->random);
-        err = cluster_at(c, c->now_s + delay_s,
+        err = cluster_at(c, fmax(c->now_s + delay_s, c->nodes[i].muted_s),
                          (agenda_item){.kind = AGENDA_PLAN, .node = (int32_t)i, .index = k});
     }
     return err;
@@ -98,24 +109,52 @@ static edgeps_err allow(cluster *c, int64_t round)
 {
     edgeps_err err = EDGEPS_OK;
     for (size_t i = 0; !err && i < c->p->count; i++)
-        err = cluster_at(c, c->now_s,
+        err = cluster_at(c, fmax(c->now_s, c->nodes[i].muted_s),
                          (agenda_item){.kind = AGENDA_ALLOW,
                                        .node = (int32_t)i,
                                        .event = {.kind = PROTO_ALLOWED, .round = round}});
     return err;
 }
 
-static edgeps_err save(cluster *c, int64_t round)
+/* A checkpoint that is not written leaves the older one as it was. */
+static edgeps_err write_checkpoint(cluster *c, const cluster_node *n, int64_t round)
 {
-    int32_t node = c->coordinator.plan.global;
-    const cluster_node *n = &c->nodes[node];
-    if (n->alive) {
-        memcpy(c->saved, n->global_parameters, (size_t)c->chunk_count * sizeof *c->saved);
+    int64_t chunks = c->chunk_count;
+    if (c->unsaved)
+        chunks = c->options->plant == SIM_HALF_SAVES ? chunks / 2 : 0;
+    memcpy(c->saved, n->global_parameters, (size_t)chunks * sizeof *c->saved);
+    if (!c->unsaved)
         c->saved_round = round;
-    }
-    double delay_s = n->alive ? 0 : c->options->detect_s;
-    return control_report(c, delay_s,
-                          (coordinator_event){.kind = COORDINATOR_SAVED, .ok = n->alive});
+    c->unsaved = false;
+    for (int64_t k = 0; k < c->chunk_count; k++)
+        if (c->saved[k] != c->history[c->saved_round][k])
+            return books_broken(c, "no checkpoint is whole", (size_t)c->coordinator.plan.global,
+                                c->saved_round, k);
+    return EDGEPS_OK;
+}
+
+edgeps_err control_save(cluster *c, const agenda_item *item, bool gone)
+{
+    const cluster_node *n = &c->nodes[item->node];
+    bool ok = !gone && cluster_takes_part(c, (size_t)item->node);
+    if (ok && n->stopped)
+        return cluster_at(c, c->now_s + WAIT_S, *item);
+    edgeps_err err = ok ? write_checkpoint(c, n, item->event.round) : EDGEPS_OK;
+    return err ? err
+               : control_report(c, ok ? 0 : c->options->detect_s,
+                                (coordinator_event){.kind = COORDINATOR_SAVED, .ok = ok});
+}
+
+/* What another coordinator would find. */
+static edgeps_err commit(cluster *c)
+{
+    plan copy;
+    edgeps_err err = plan_copy(&c->coordinator.next, &copy);
+    if (err)
+        return err;
+    plan_free(&c->recorded);
+    c->recorded = copy;
+    return control_report(c, 0, (coordinator_event){.kind = COORDINATOR_COMMITTED});
 }
 
 static edgeps_err begin_faults(cluster *c)
@@ -123,7 +162,7 @@ static edgeps_err begin_faults(cluster *c)
     edgeps_err err = EDGEPS_OK;
     if (c->begun_s >= 0)
         return err;
-    c->begun_s = c->now_s;
+    c->begun_s = c->progress_s = c->now_s;
     for (size_t k = 0; !err && k < c->options->fault_count; k++)
         err = cluster_at(c, c->now_s + c->options->faults[k].at_s,
                          (agenda_item){.kind = AGENDA_FAULT, .index = k});
@@ -138,17 +177,21 @@ static edgeps_err carry_out(cluster *c, const coordinator_effect *effect)
     case COORDINATOR_MOVE:
         return begin_move(c);
     case COORDINATOR_COMMIT:
-        return control_report(c, 0, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+        return commit(c);
     case COORDINATOR_ANNOUNCE:
         return announce(c);
     case COORDINATOR_ALLOW:
         return allow(c, effect->round);
     case COORDINATOR_EPOCH_BEGUN:
+        c->epoch_begun = true;
         c->round_end_s[(effect->index - 1) * (size_t)c->coordinator.options.rounds_per_epoch] =
             c->now_s;
         return begin_faults(c);
     case COORDINATOR_SAVE:
-        return save(c, effect->round);
+        return cluster_at(c, c->now_s,
+                          (agenda_item){.kind = AGENDA_SAVE,
+                                        .node = c->coordinator.plan.global,
+                                        .event = {.round = effect->round}});
     case COORDINATOR_FINISH:
         c->ended = true;
         return EDGEPS_OK;
@@ -159,8 +202,12 @@ static edgeps_err carry_out(cluster *c, const coordinator_effect *effect)
                                                                      : "no node is left");
         return EDGEPS_OK;
     case COORDINATOR_EPOCH_ENDED:
-    case COORDINATOR_EXPEL:
+        c->epochs_over = (int64_t)effect->index;
+        c->epoch_begun = false;
+        c->progress_s = fmax(c->progress_s, c->now_s);
         return EDGEPS_OK;
+    case COORDINATOR_EXPEL:
+        return faults_give_up(c, (size_t)effect->node);
     }
     return EDGEPS_OK;
 }
@@ -169,70 +216,9 @@ edgeps_err control_step(cluster *c, const coordinator_event *event)
 {
     coordinator_effects effects = {.count = 0};
     coordinator_event stamped = *event;
-    stamped.now_ns = (int64_t)(c->now_s * 1e9);
+    stamped.now_ns = (int64_t)((c->now_s + c->clock_s) * 1e9);
     edgeps_err err = coordinator_step(&c->coordinator, &stamped, &effects);
     for (size_t k = 0; !err && k < effects.count; k++)
         err = carry_out(c, &effects.items[k]);
-    return err;
-}
-
-/* Breaks an edge; each end that lives notices. */
-static edgeps_err cut_edge(cluster *c, uint32_t edge, int32_t child, cluster_role child_role)
-{
-    if (!wires_is_open(c->wires, edge))
-        return EDGEPS_OK;
-    int32_t parent = wires_parent(c->wires, edge);
-    wires_close(c->wires, edge);
-    cluster_role parent_role = child_role == CLUSTER_WORKER ? CLUSTER_LOCAL : CLUSTER_GLOBAL;
-    edgeps_err err = cluster_at(c, c->now_s,
-                                (agenda_item){.kind = AGENDA_ROLE,
-                                              .role = parent_role,
-                                              .node = parent,
-                                              .event = {.kind = PROTO_CHILD_LOST, .node = child}});
-    double retry_s = c->options->reconnect_s > 0 ? c->options->reconnect_s : 0.01;
-    return err ? err
-               : cluster_at(c, c->now_s + retry_s,
-                            (agenda_item){.kind = AGENDA_ROLE,
-                                          .role = child_role,
-                                          .node = child,
-                                          .event = {.kind = PROTO_PARENT_LOST}});
-}
-
-static edgeps_err come_back(cluster *c, int32_t node)
-{
-    if (c->nodes[node].alive)
-        return EDGEPS_OK;
-    edgeps_err err = cluster_restart(c, (size_t)node);
-    return err ? err
-               : control_report(c, c->options->detect_s,
-                                (coordinator_event){.kind = COORDINATOR_JOINED, .node = node});
-}
-
-edgeps_err control_fault(cluster *c, const sim_fault *fault)
-{
-    size_t n = c->p->count;
-    assert(n > 0);
-    edgeps_err err = EDGEPS_OK;
-    bool kill = fault->kind == SIM_KILL;
-    if (fault->kind == SIM_RESTART)
-        return come_back(c, fault->node);
-    if (fault->kind == SIM_FULL) {
-        c->nodes[fault->node].full = true;
-        return EDGEPS_OK;
-    }
-    if (kill) {
-        if (!c->nodes[fault->node].alive)
-            return EDGEPS_OK;
-        c->nodes[fault->node].alive = false;
-        err = control_report(c, c->options->detect_s,
-                             (coordinator_event){.kind = COORDINATOR_LOST, .node = fault->node});
-    }
-    for (uint32_t e = 0; !err && e < 2 * n; e++) {
-        int32_t child = (int32_t)(e % n);
-        bool touches = child == fault->node || (kill && wires_is_open(c->wires, e) &&
-                                                wires_parent(c->wires, e) == fault->node);
-        if (touches)
-            err = cut_edge(c, e, child, e < n ? CLUSTER_WORKER : CLUSTER_LOCAL);
-    }
     return err;
 }

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -40,14 +41,19 @@ static edgeps_err apply(cluster *c, size_t node, const proto_effect *effect)
     uint64_t *parameter = &n->global_parameters[effect->chunk];
     *parameter = mix(*parameter, n->global_sum[effect->chunk]);
     c->history[effect->round][effect->chunk] = *parameter;
+    c->progress_s = fmax(c->progress_s, c->now_s);
     return EDGEPS_OK;
 }
 
 /* A gradient of a round is computed on exactly the parameters that the round before left. */
 static edgeps_err compute(cluster *c, size_t node, const proto_effect *effect)
 {
+    cluster_node *n = &c->nodes[node];
+    if (effect->round <= n->computed_round)
+        return books_broken(c, "a worker goes back", node, effect->round, 0);
+    n->computed_round = effect->round;
     for (int64_t k = 0; k < c->chunk_count; k++)
-        if (c->nodes[node].worker_parameters[k] != c->history[effect->round - 1][k])
+        if (n->worker_parameters[k] != c->history[effect->round - 1][k])
             return books_broken(c, "a worker computes on wrong parameters", node, effect->round, k);
     agenda_item item = {
         .kind = AGENDA_ROLE,
@@ -174,6 +180,7 @@ static edgeps_err report_done(cluster *c, size_t node, int64_t round)
 {
     if (round % c->coordinator.options.rounds_per_epoch != 0)
         return EDGEPS_OK;
+    c->nodes[node].done_round = round;
     return control_report(
         c, 0, (coordinator_event){.kind = COORDINATOR_DONE, .node = (int32_t)node, .round = round});
 }
@@ -194,6 +201,7 @@ static edgeps_err round_done(cluster *c, size_t node, cluster_role role, const p
         return control_report(
             c, 0,
             (coordinator_event){.kind = COORDINATOR_ROUND,
+                                .node = (int32_t)node,
                                 .generation = c->nodes[node].global.family.generation,
                                 .round = effect->round});
     c->round_end_s[effect->round] = c->now_s;
@@ -267,11 +275,13 @@ static edgeps_err carry_out(cluster *c, size_t node, cluster_role role, const pr
                                          : n->global.family.generation);
         return EDGEPS_OK;
     case PROTO_STORE:
+        if (effect->round <= effect->before)
+            return books_broken(c, "a version goes back", node, effect->round, effect->chunk);
         store(n, role, effect, payload);
         return EDGEPS_OK;
     case PROTO_DROP:
         c->result.dropped_chunks++;
-        if (c->options->planted && role != CLUSTER_WORKER)
+        if (c->options->plant == SIM_ADDS_DROPPED && role != CLUSTER_WORKER)
             sums[effect->chunk] += payload;
         return EDGEPS_OK;
     case PROTO_SUM:
@@ -312,7 +322,7 @@ edgeps_err roles_step(cluster *c, size_t node, cluster_role role, const proto_ev
 {
     cluster_node *n = &c->nodes[node];
     proto_event stamped = *event;
-    stamped.now_ns = (int64_t)(c->now_s * 1e9);
+    stamped.now_ns = (int64_t)((c->now_s + n->clock_s) * 1e9);
     if (!n->alive)
         return EDGEPS_OK;
     edgeps_err err;
@@ -338,8 +348,9 @@ edgeps_err roles_announce(cluster *c, size_t node, const plan *pl)
 {
     cluster_node *n = &c->nodes[node];
     uint64_t generation = pl->generation;
-    if (!n->alive)
+    if (!n->alive || generation <= n->generation)
         return EDGEPS_OK;
+    n->generation = generation;
     int32_t *children = mem_alloc(pl->count, sizeof *children);
     if (!children)
         return EDGEPS_NOMEM;
@@ -367,7 +378,8 @@ edgeps_err roles_connect(cluster *c, const agenda_item *item)
     size_t child = (size_t)item->event.node;
     if (c->wanted[item->edge] != item->wanted || !c->nodes[child].alive)
         return EDGEPS_OK;
-    if (!c->nodes[item->node].alive) {
+    if (!c->nodes[item->node].alive || c->nodes[child].stopped ||
+        c->nodes[child].muted_s > c->now_s) {
         double retry_s = c->options->reconnect_s > 0 ? c->options->reconnect_s : 0.01;
         return cluster_at(c, c->now_s + retry_s, *item);
     }
@@ -383,7 +395,18 @@ edgeps_err roles_arrive(cluster *c, const wires_arrival *arrival)
     cluster_role child_role = from_worker ? CLUSTER_WORKER : CLUSTER_LOCAL;
     cluster_role parent_role = from_worker ? CLUSTER_LOCAL : CLUSTER_GLOBAL;
     bool up = arrival->direction == WIRES_UP;
-    size_t node = up ? (size_t)wires_parent(c->wires, arrival->edge) : child;
-    return roles_step(c, node, up ? parent_role : child_role, &arrival->message.event,
-                      arrival->message.payload);
+    int32_t node = up ? wires_parent(c->wires, arrival->edge) : (int32_t)child;
+    agenda_item item = {.kind = AGENDA_ROLE,
+                        .role = up ? parent_role : child_role,
+                        .node = node,
+                        .incarnation = c->nodes[node].incarnation,
+                        .event = arrival->message.event,
+                        .payload = arrival->message.payload};
+    edgeps_err err = EDGEPS_OK;
+    int times = c->now_s < c->nodes[child].twice_s ? 2 : 1;
+    for (int k = 0; !err && k < times; k++)
+        err = faults_holds(c, &item)
+                  ? faults_hold(c, &item)
+                  : roles_step(c, (size_t)node, item.role, &item.event, item.payload);
+    return err;
 }

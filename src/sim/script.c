@@ -13,10 +13,18 @@
 #include <string.h>
 
 #define WITHIN_S 8.0 /* of the first epoch's beginning all faults come */
+#define AMOUNT_S 4.0 /* at most; as often below a tenth of it as above */
+#define SILENT_S 1.0
+#define PROGRESS_S 120.0
 
 static const char *const kinds[] = {
-    [SIM_KILL] = "kill", [SIM_RESTART] = "back", [SIM_CUT] = "cut", [SIM_FULL] = "full"};
-#define KINDS (sizeof kinds / sizeof *kinds)
+    [SIM_KILL] = "kill",     [SIM_RESTART] = "back",    [SIM_CUT] = "cut",
+    [SIM_FULL] = "full",     [SIM_UNSAVED] = "unsaved", [SIM_STOP] = "stop",
+    [SIM_DELAY] = "delay",   [SIM_TWICE] = "twice",     [SIM_CLOCK] = "clock",
+    [SIM_FREEZE] = "freeze", [SIM_FOLLOW] = "follow"};
+
+/* From 0.1 to 10 times the time after which a node is silent, or half of that. */
+static double draw_amount_s(rng *r) { return AMOUNT_S * pow(100, rng_uniform(r) - 1); }
 
 script script_draw(uint64_t seed, size_t most_nodes, size_t most_faults)
 {
@@ -25,10 +33,13 @@ script script_draw(uint64_t seed, size_t most_nodes, size_t most_faults)
                 .nodes = 2 + (size_t)rng_below(&r, most_nodes - 1),
                 .rounds = 1 + (int64_t)rng_below(&r, 4),
                 .fault_count = (size_t)rng_below(&r, most_faults + 1)};
-    for (size_t k = 0; k < s.fault_count; k++)
+    for (size_t k = 0; k < s.fault_count; k++) {
         s.faults[k] = (sim_fault){.at_s = WITHIN_S * rng_uniform(&r),
                                   .node = (int32_t)rng_below(&r, s.nodes),
-                                  .kind = (sim_fault_kind)rng_below(&r, KINDS)};
+                                  .kind = (sim_fault_kind)rng_below(&r, SIM_FAULT_KINDS)};
+        if (sim_fault_has_amount(s.faults[k].kind))
+            s.faults[k].amount_s = draw_amount_s(&r);
+    }
     return s;
 }
 
@@ -49,12 +60,19 @@ static edgeps_err make_problem(const script *s, edgeps_diag *diag, network **net
     return err;
 }
 
-static bool every_worker_is_killed(const script *s, const problem *p)
+/* So it may be: who is not heard is given up, and ends. */
+static bool may_end(const sim_fault *f)
+{
+    bool silences = f->kind == SIM_STOP || f->kind == SIM_DELAY;
+    return f->kind == SIM_KILL || (silences && f->amount_s > SILENT_S / 2);
+}
+
+static bool every_worker_may_end(const script *s, const problem *p)
 {
     for (size_t i = 0; i < p->count; i++) {
         bool killed = !p->nodes[i].train;
         for (size_t k = 0; k < s->fault_count; k++)
-            killed |= s->faults[k].node == (int32_t)i && s->faults[k].kind == SIM_KILL;
+            killed |= s->faults[k].node == (int32_t)i && may_end(&s->faults[k]);
         if (!killed)
             return false;
     }
@@ -90,13 +108,15 @@ static edgeps_err run_on(const script *s, const problem *p, edgeps_diag *diag)
                            .most_slowdown = s->seed % 4 ? 9 : 0,
                            .faults = s->faults,
                            .fault_count = s->fault_count,
-                           .planted = s->planted};
+                           .silent_s = SILENT_S,
+                           .progress_s = PROGRESS_S,
+                           .plant = s->plant};
     sim_result result = {.round_s = NULL};
     edgeps_err err = sim_run(p, &o, diag, &result);
     if (!err && result.rounds != SCRIPT_EPOCHS * s->rounds)
         err = diag_fail(diag, EDGEPS_INTERNAL, "%" PRId64 " rounds were made, not %" PRId64,
                         result.rounds, SCRIPT_EPOCHS * s->rounds);
-    if (err == EDGEPS_INFEASIBLE && every_worker_is_killed(s, p))
+    if (err == EDGEPS_INFEASIBLE && every_worker_may_end(s, p))
         err = EDGEPS_OK;
     else if (err == EDGEPS_INFEASIBLE)
         err = diag_fail(diag, EDGEPS_INTERNAL, "the job gave up though a worker was left");
@@ -154,6 +174,7 @@ static edgeps_err shrink_times(script *best)
             script less = *best;
             bool kept;
             less.faults[k].at_s = floor(less.faults[k].at_s / units_s[u]) * units_s[u];
+            less.faults[k].amount_s = ceil(less.faults[k].amount_s / units_s[u]) * units_s[u];
             err = keep_if_broken(&less, best, &kept);
             if (kept)
                 break;
@@ -205,9 +226,14 @@ void script_text(const script *s, char text[SCRIPT_TEXT_BYTES])
     int at = snprintf(text, SCRIPT_TEXT_BYTES,
                       "edgeps-script 1\nseed %" PRIu64 "\nnodes %zu\nrounds %" PRId64 "\n", s->seed,
                       s->nodes, s->rounds);
-    for (size_t k = 0; k < s->fault_count; k++)
-        at += snprintf(text + at, SCRIPT_TEXT_BYTES - (size_t)at, "fault %.17g %s %d\n",
-                       s->faults[k].at_s, kinds[s->faults[k].kind], (int)s->faults[k].node);
+    for (size_t k = 0; k < s->fault_count; k++) {
+        const sim_fault *f = &s->faults[k];
+        at += snprintf(text + at, SCRIPT_TEXT_BYTES - (size_t)at, "fault %.17g %s %d", f->at_s,
+                       kinds[f->kind], (int)f->node);
+        if (sim_fault_has_amount(f->kind))
+            at += snprintf(text + at, SCRIPT_TEXT_BYTES - (size_t)at, " %.17g", f->amount_s);
+        at += snprintf(text + at, SCRIPT_TEXT_BYTES - (size_t)at, "\n");
+    }
 }
 
 /* A whole number from `least` to `most` that ends the line after `word` and a space. */
@@ -224,26 +250,50 @@ static bool read_number(const char *line, const char *word, uint64_t least, uint
     return !errno && !*end && *out >= least && *out <= most;
 }
 
-/* "fault SECONDS KIND NODE" */
+/* A time, which ends with `end`; NULL: there is none. */
+static const char *read_seconds(const char *from, char end, double *out)
+{
+    char *rest;
+    *out = strtod(from, &rest);
+    return rest == from || *rest != end || !(*out >= 0 && *out <= 1e6) ? NULL : rest + (end != 0);
+}
+
+/* "KIND NODE", and the amount of kinds that have one. */
+static bool read_kind(const char *text, size_t nodes, sim_fault *f)
+{
+    char words[128];
+    uint64_t node;
+    snprintf(words, sizeof words, "%s", text);
+    char *last = strrchr(words, ' ');
+    for (size_t k = 0; k < SIM_FAULT_KINDS; k++) {
+        bool has_amount = sim_fault_has_amount((sim_fault_kind)k);
+        if (strncmp(words, kinds[k], strlen(kinds[k])) != 0 || words[strlen(kinds[k])] != ' ')
+            continue;
+        if (has_amount && !read_seconds(last + 1, '\0', &f->amount_s))
+            return false;
+        if (has_amount)
+            *last = '\0';
+        f->kind = (sim_fault_kind)k;
+        if (!read_number(words, kinds[k], 0, nodes - 1, &node))
+            return false;
+        f->node = (int32_t)node;
+        return true;
+    }
+    return false;
+}
+
+/* "fault SECONDS KIND NODE [SECONDS]" */
 static bool read_fault(const char *line, script *s)
 {
     static const char word[] = "fault ";
-    const char *from = line + sizeof word - 1;
-    char *rest;
-    uint64_t node;
+    sim_fault f = {.at_s = 0};
     if (s->fault_count == SCRIPT_MOST_FAULTS || strncmp(line, word, sizeof word - 1) != 0)
         return false;
-    sim_fault f = {.at_s = strtod(from, &rest)};
-    if (rest == from || *rest != ' ' || !(f.at_s >= 0 && f.at_s <= 1e6))
+    const char *rest = read_seconds(line + sizeof word - 1, ' ', &f.at_s);
+    if (!rest || !read_kind(rest, s->nodes, &f))
         return false;
-    for (size_t k = 0; k < KINDS; k++)
-        if (read_number(rest + 1, kinds[k], 0, s->nodes - 1, &node)) {
-            f.kind = (sim_fault_kind)k;
-            f.node = (int32_t)node;
-            s->faults[s->fault_count++] = f;
-            return true;
-        }
-    return false;
+    s->faults[s->fault_count++] = f;
+    return true;
 }
 
 /* The first four lines are always the same kinds. */
@@ -282,8 +332,8 @@ edgeps_err script_parse(const char *text, edgeps_diag *diag, script *out)
             return diag_fail(
                 diag, EDGEPS_FORMAT,
                 "line %d: a script has the lines 'edgeps-script 1', 'seed N', "
-                "'nodes 2..%d', 'rounds 1..%d', then 'fault SECONDS kill|back|cut|full "
-                "NODE'; this one is '%s'",
+                "'nodes 2..%d', 'rounds 1..%d', then 'fault SECONDS KIND NODE', of some kinds with "
+                "SECONDS at the end; this one is '%s'",
                 number, SCRIPT_MOST_NODES, SCRIPT_MOST_ROUNDS, line);
         text += length + (text[length] == '\n');
     }

@@ -19,7 +19,7 @@
 #define SCRIPT_MOST_NODES 64
 #define SCRIPT_MOST_ROUNDS 100
 #define SCRIPT_EPOCHS 3
-#define SCRIPT_TEXT_BYTES 2048 /* room for the longest */
+#define SCRIPT_TEXT_BYTES 4096 /* room for the longest */
 
 typedef struct script {
     uint64_t seed;
@@ -27,7 +27,7 @@ typedef struct script {
     int64_t rounds; /* of each of the SCRIPT_EPOCHS epochs, 1 to SCRIPT_MOST_ROUNDS */
     size_t fault_count;
     sim_fault faults[SCRIPT_MOST_FAULTS];
-    bool planted; /* sim_options.planted; not part of the text */
+    sim_plant plant; /* not part of the text */
 } script;
 
 /* Any script of at most this many nodes and faults; the same one for the same seed. */

@@ -16,7 +16,7 @@ typedef struct block {
 static script script_of(const search_options *o, size_t run)
 {
     script s = script_draw(o->seed + run, o->most_nodes, o->most_faults);
-    s.planted = o->planted;
+    s.plant = o->plant;
     return s;
 }
 

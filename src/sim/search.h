@@ -7,9 +7,9 @@
 typedef struct search_options {
     uint64_t seed; /* run k draws its script from seed + k */
     size_t runs;
-    size_t most_nodes;                            /* 2 to SCRIPT_MOST_NODES */
-    size_t most_faults;                           /* up to SCRIPT_MOST_FAULTS */
-    bool planted;                                 /* sim_options.planted */
+    size_t most_nodes;  /* 2 to SCRIPT_MOST_NODES */
+    size_t most_faults; /* up to SCRIPT_MOST_FAULTS */
+    sim_plant plant;
     void (*progress)(void *context, size_t done); /* NULL: none */
     void *context;
 } search_options;

@@ -45,7 +45,7 @@ static void a_planted_error_is_found_shrunk_and_replayed(void **state)
     edgeps_diag diag;
     script again;
     search_options o = {
-        .seed = 1, .runs = 2000, .most_nodes = 8, .most_faults = 8, .planted = true};
+        .seed = 1, .runs = 2000, .most_nodes = 8, .most_faults = 8, .plant = SIM_ADDS_DROPPED};
     (void)state;
     search_result r = search(&o);
     assert_true(r.found);
@@ -57,13 +57,60 @@ static void a_planted_error_is_found_shrunk_and_replayed(void **state)
     script_text(&r.smallest, text);
     assert_int_equal(script_parse(text, NULL, &again), EDGEPS_OK);
     assert_int_equal(script_run(&again, NULL), EDGEPS_OK); /* the right rule */
-    again.planted = true;
+    again.plant = SIM_ADDS_DROPPED;
     assert_int_equal(script_run(&again, &diag), EDGEPS_INTERNAL);
     assert_string_equal(diag.text, r.broken);
     for (size_t k = 0; k < again.fault_count; k++) { /* nothing more can go */
         script less = again;
         less.faults[k] = less.faults[--less.fault_count];
         assert_int_equal(script_run(&less, NULL), EDGEPS_OK);
+    }
+}
+
+/* The first script of many such faults and nothing else that an error planted so breaks. */
+static script first_broken(sim_plant plant, sim_fault_kind kind)
+{
+    for (uint64_t seed = 1; seed < 3000; seed++) {
+        script s = script_draw(seed, 6, 8);
+        s.plant = plant;
+        for (size_t k = 0; k < s.fault_count; k++) {
+            s.faults[k].kind = kind;
+            s.faults[k].amount_s = sim_fault_has_amount(kind) ? 0.2 + 0.4 * (double)k : 0;
+        }
+        if (script_run(&s, NULL) == EDGEPS_INTERNAL)
+            return s;
+    }
+    fail_msg("error %d is not found by faults of kind %d", (int)plant, (int)kind);
+    return (script){.seed = 0};
+}
+
+static void each_kind_of_fault_finds_the_error_planted_for_it(void **state)
+{
+    static const struct {
+        sim_plant plant;
+        sim_fault_kind kind;
+        const char *broken;
+    } rows[] = {{SIM_ADDS_DROPPED, SIM_TWICE, "counted twice"},
+                {SIM_FORGETS_HELD, SIM_STOP, "no round in"},
+                {SIM_FORGETS_LATE, SIM_DELAY, "no round in"},
+                {SIM_BLAMES_SILENCE, SIM_CLOCK, "gave up"},
+                {SIM_BLAMES_SILENCE, SIM_FREEZE, "gave up"},
+                {SIM_FORGETS_DONE, SIM_FOLLOW, "no round in"},
+                {SIM_HALF_SAVES, SIM_UNSAVED, "no checkpoint is whole"}};
+    (void)state;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        char text[SCRIPT_TEXT_BYTES];
+        edgeps_diag diag = {.text = ""};
+        script s = first_broken(rows[k].plant, rows[k].kind), least, again;
+        assert_int_equal(script_shrink(&s, &least), EDGEPS_OK);
+        script_text(&least, text);
+        assert_int_equal(script_parse(text, NULL, &again), EDGEPS_OK);
+        if (script_run(&again, &diag)) /* the right rule */
+            fail_msg("%s\n%s", diag.text, text);
+        again.plant = rows[k].plant;
+        assert_int_equal(script_run(&again, &diag), EDGEPS_INTERNAL);
+        assert_non_null(strstr(diag.text, rows[k].broken));
+        assert_true(again.fault_count >= 1 && again.faults[0].kind == rows[k].kind);
     }
 }
 
@@ -95,6 +142,10 @@ static void a_bad_script_is_refused_with_its_line(void **state)
                {HEAD "fault nan kill 1\n", "line 5:"},
                {HEAD "fault -1 kill 1\n", "line 5:"},
                {HEAD "fault 1 burn 1\n", "line 5:"},
+               {HEAD "fault 1 stop 1\n", "line 5:"},
+               {HEAD "fault 1 stop 1 -2\n", "line 5:"},
+               {HEAD "fault 1 stop 3 2\n", "line 5:"},
+               {HEAD "fault 1 kill 1 2\n", "line 5:"},
                {HEAD "fault 1 cut 1\nfault 1 cut 1 x\n", "line 6:"}};
     edgeps_diag diag;
     script s = {.seed = 77};
@@ -124,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_random_faults_break_an_invariant),
         cmocka_unit_test(a_planted_error_is_found_shrunk_and_replayed),
+        cmocka_unit_test(each_kind_of_fault_finds_the_error_planted_for_it),
         cmocka_unit_test(the_same_seed_draws_the_same_script),
         cmocka_unit_test(a_bad_script_is_refused_with_its_line),
         cmocka_unit_test(survives_each_allocation_failing),

@@ -5,28 +5,71 @@
 
 #include <math.h>
 
+/* What an agent says is heard as long as its connection stands. */
+static edgeps_err report_to_coordinator(cluster *c, const agenda_item *item)
+{
+    const coordinator_event *event = &item->report;
+    cluster_node *n = &c->nodes[item->node];
+    if (c->down || item->life != c->life)
+        return EDGEPS_OK;
+    if (c->now_s < c->frozen_s)
+        return cluster_at(c, c->frozen_s, *item);
+    bool said = event->kind == COORDINATOR_READY || event->kind == COORDINATOR_DONE ||
+                event->kind == COORDINATOR_ROUND;
+    if (said && (n->given_up || item->incarnation != n->incarnation))
+        return EDGEPS_OK;
+    if (event->kind == COORDINATOR_JOINED) {
+        n->recorded = n->incarnation;
+        n->life = c->life;
+    }
+    return control_step(c, event);
+}
+
+static edgeps_err happen_to_node(cluster *c, const agenda_item *item)
+{
+    size_t node = (size_t)item->node;
+    if (item->incarnation != c->nodes[node].incarnation)
+        return EDGEPS_OK;
+    if (faults_holds(c, item))
+        return faults_hold(c, item);
+    switch (item->kind) {
+    case AGENDA_ROLE:
+        return roles_step(c, node, item->role, &item->event, item->payload);
+    case AGENDA_PLAN:
+        return roles_announce(c, node, &c->announcements[item->index]);
+    case AGENDA_ALLOW:
+        return roles_step(c, node, CLUSTER_WORKER, &item->event, 0);
+    case AGENDA_CALL:
+        return follow_call(c, node);
+    default:
+        return faults_go_on(c, node);
+    }
+}
+
 static edgeps_err happen(cluster *c, const agenda_item *item)
 {
     bool gone = item->incarnation != c->nodes[item->node].incarnation;
+    bool lost = c->down || item->life != c->life;
     switch (item->kind) {
-    case AGENDA_ROLE:
-        return gone ? EDGEPS_OK : roles_step(c, (size_t)item->node, item->role, &item->event, 0);
     case AGENDA_CONNECT:
         return roles_connect(c, item);
-    case AGENDA_PLAN:
-        return gone ? EDGEPS_OK
-                    : roles_announce(c, (size_t)item->node, &c->announcements[item->index]);
-    case AGENDA_ALLOW:
-        return gone ? EDGEPS_OK
-                    : roles_step(c, (size_t)item->node, CLUSTER_WORKER, &item->event, 0);
     case AGENDA_COORDINATOR:
-        return control_step(c, &item->report);
+        return report_to_coordinator(c, item);
     case AGENDA_MOVED:
-        return control_moved(c, (size_t)item->node, !gone);
+        return lost ? EDGEPS_OK : control_moved(c, item, !gone);
+    case AGENDA_SAVE:
+        return lost ? EDGEPS_OK : control_save(c, item, gone);
     case AGENDA_FAULT:
-        return control_fault(c, &c->options->faults[item->index]);
+        return faults_strike(c, &c->options->faults[item->index]);
+    case AGENDA_BEAT:
+        return faults_beat(c);
+    case AGENDA_FOLLOW:
+        return follow_take_over(c);
+    case AGENDA_GATHERED:
+        return lost ? EDGEPS_OK : follow_gathered(c);
+    default:
+        return happen_to_node(c, item);
     }
-    return EDGEPS_OK;
 }
 
 /* All that is due now, messages before the agenda; what this brings about at the same instant too.
@@ -43,6 +86,8 @@ static edgeps_err happen_now(cluster *c)
             err = happen(c, &item);
         else
             break;
+        if (!err)
+            err = books_check_owner(c);
     }
     return err;
 }
@@ -53,6 +98,8 @@ static edgeps_err run(cluster *c, double most_s)
     for (size_t i = 0; !err && i < c->p->count; i++)
         err = control_report(c, 0,
                              (coordinator_event){.kind = COORDINATOR_JOINED, .node = (int32_t)i});
+    if (!err && c->options->silent_s > 0)
+        err = cluster_at(c, 0, (agenda_item){.kind = AGENDA_BEAT});
     while (!err && !c->ended) {
         double next_s = wires_next_s(c->wires);
         if (c->agenda.count)

@@ -245,6 +245,48 @@ static void rounds_go_on_without_stragglers_and_late_gradients_count_once(void *
     assert_true(quorum_s < 0.8 * waiting_s);
 }
 
+/* Half a second is borne, two are not; a killed coordinator is followed. */
+static void the_silent_are_given_up_and_a_killed_coordinator_is_followed(void **state)
+{
+    (void)state;
+    uint64_t given_up = 0, followers = 0;
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        rng r = rng_make(seed, 2);
+        network *net = random_network(&r, 5);
+        problem *p = random_problem(&r, net, 4);
+        whim w = {.p = p, .random = rng_make(seed, 3), .keep = seed % 2};
+        bool is_long = seed % 3 == 0;
+        const sim_fault faults[] = {
+            {.at_s = 3 * rng_uniform(&r),
+             .node = (int32_t)rng_below(&r, 5),
+             .kind = seed % 2 ? SIM_STOP : SIM_DELAY,
+             .amount_s = is_long ? 2 : 0.5},
+            {.at_s = 3 * rng_uniform(&r), .kind = SIM_FOLLOW, .amount_s = 0.3}};
+        sim_options o = {.epochs = 3,
+                         .seed = seed,
+                         .planner = whim_plan,
+                         .context = &w,
+                         .detect_s = 0.1,
+                         .silent_s = 1,
+                         .progress_s = 100,
+                         .faults = faults,
+                         .fault_count = 2};
+        sim_result result;
+        edgeps_diag diag = {.text = ""};
+        if (sim_run(p, &o, &diag, &result))
+            fail_msg("seed %d: %s", (int)seed, diag.text);
+        assert_int_equal(result.rounds, 12);
+        given_up += result.given_up;
+        followers += result.followers;
+        sim_result_free(&result);
+        problem_free(p);
+        network_free(net);
+    }
+    print_message("%d given up, %d followers\n", (int)given_up, (int)followers);
+    assert_in_range(given_up, 10, 20);
+    assert_in_range(followers, 50, 60);
+}
+
 static void a_run_replays_from_its_seed(void **state)
 {
     (void)state;
@@ -297,6 +339,7 @@ int main(void)
         cmocka_unit_test(cut_edges_are_resumed_and_repeated_chunks_are_dropped),
         cmocka_unit_test(servers_that_move_after_each_epoch_lose_nothing),
         cmocka_unit_test(rounds_go_on_without_stragglers_and_late_gradients_count_once),
+        cmocka_unit_test(the_silent_are_given_up_and_a_killed_coordinator_is_followed),
         cmocka_unit_test(a_run_replays_from_its_seed),
         cmocka_unit_test(survives_each_allocation_failing),
     };

@@ -16,6 +16,8 @@ typedef struct wires_edge {
     int32_t child;
     int32_t parent;
     bool open;
+    double held_s;   /* until when nothing arrives */
+    bool loses;      /* what would have arrived before */
     uint64_t opened; /* grows with each opening: arrivals of earlier ones do not count */
     queue queues[2];
 } wires_edge;
@@ -107,6 +109,12 @@ void wires_open(wires *w, uint32_t e, int32_t child, int32_t parent)
     edge->opened++;
 }
 
+void wires_hold(wires *w, uint32_t e, double until_s, bool loses)
+{
+    w->edges[e].held_s = until_s;
+    w->edges[e].loses = loses;
+}
+
 bool wires_is_open(const wires *w, uint32_t e) { return w->edges[e].open; }
 
 int32_t wires_parent(const wires *w, uint32_t e) { return w->edges[e].parent; }
@@ -114,6 +122,11 @@ int32_t wires_parent(const wires *w, uint32_t e) { return w->edges[e].parent; }
 static edgeps_err fly(wires *w, uint32_t e, wires_direction direction, wires_message message,
                       double latency_s)
 {
+    const wires_edge *edge = &w->edges[e];
+    bool is_held = edge->child != edge->parent && edge->held_s > w->now_s + latency_s;
+    double arrives_s = is_held ? edge->held_s : w->now_s + latency_s;
+    if (is_held && edge->loses)
+        return EDGEPS_OK;
     if (!w->free_flight) {
         size_t room = w->flight_count ? 2 * w->flight_count : 64;
         flight *flights = mem_resize(w->flights, room, sizeof *flights);
@@ -126,7 +139,7 @@ static edgeps_err fly(wires *w, uint32_t e, wires_direction direction, wires_mes
         w->flight_count = room;
     }
     size_t k = w->free_flight - 1;
-    edgeps_err err = heap_push(&w->arrivals, w->now_s + latency_s, k);
+    edgeps_err err = heap_push(&w->arrivals, arrives_s, k);
     if (err)
         return err;
     w->free_flight = w->flights[k].next_free;

@@ -42,6 +42,9 @@ void wires_close(wires *w, uint32_t edge);
 bool wires_is_open(const wires *w, uint32_t edge);
 int32_t wires_parent(const wires *w, uint32_t edge);
 
+/* Nothing arrives on the edge before `until_s`; then all that is not lost comes in order. */
+void wires_hold(wires *w, uint32_t edge, double until_s, bool loses);
+
 /* Messages sent on a closed edge vanish. */
 edgeps_err wires_send(wires *w, uint32_t edge, wires_direction direction, wires_message message);
 
