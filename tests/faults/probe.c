@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -214,6 +215,17 @@ EXPORT ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at)
         return behind(fd, bytes, count, at);
     errno = ENOSPC;
     return -1;
+}
+
+EXPORT int fstatvfs(int fd, struct statvfs *about)
+{
+    static __typeof__(&fstatvfs) behind;
+    if (!behind)
+        behind = BEHIND(fstatvfs);
+    int failed = behind(fd, about);
+    if (!failed && full)
+        about->f_bavail = about->f_bfree = 0;
+    return failed;
 }
 
 EXPORT int posix_fallocate(int fd, off_t from, off_t count)
