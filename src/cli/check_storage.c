@@ -54,15 +54,15 @@ static int last_epoch(const network *net)
 }
 
 /* What is due at the start of the epoch; returns whether anything was. */
-static bool begin_epoch(network *net, int epoch, bool *absent)
+static bool begin_epoch(network *net, int epoch, network_presence *nodes, bool *absent)
 {
     bool changed = false;
+    network_follow_epoch(net, epoch, nodes, absent);
     for (size_t k = 0; k < net->event_count; k++) {
         const network_event *event = &net->events[k];
         if (event->epoch != epoch)
             continue;
         network_apply(net, event);
-        absent[event->node] |= event->change == NETWORK_KILL || event->change == NETWORK_STOP;
         changed = true;
     }
     return changed;
@@ -73,12 +73,13 @@ static edgeps_err follow_scenario(const check_request *r, check_facts *f)
 {
     network *net = NULL;
     bool *absent = mem_alloc(r->net->count, sizeof *absent);
-    edgeps_err err = absent ? network_copy(r->net, &net) : EDGEPS_NOMEM;
+    network_presence *nodes = mem_alloc(r->net->count, sizeof *nodes);
+    edgeps_err err = absent && nodes ? network_copy(r->net, &net) : EDGEPS_NOMEM;
     int last = last_epoch(r->net);
     for (int epoch = 1; !err && epoch <= last && epoch <= MOST_EPOCHS; epoch++) {
         edgeps_diag why = {.text = ""};
         bool found = true;
-        if (begin_epoch(net, epoch, absent))
+        if (begin_epoch(net, epoch, nodes, absent))
             err = look_for_plan(r, net, absent, &found, &why);
         if (!err && !found)
             err = check_add(f, CHECK_WARNING, "no-plan", NULL, "epoch %d: no plan: %s", epoch,
@@ -86,6 +87,7 @@ static edgeps_err follow_scenario(const check_request *r, check_facts *f)
     }
     network_free(net);
     mem_free(absent);
+    mem_free(nodes);
     return err;
 }
 

@@ -520,6 +520,25 @@ static void make_whole(run *r)
         r->value[CERTS] = r->certs_dir;
 }
 
+/* What a run cannot make happen is refused before anything has begun. */
+static edgeps_err check_scenario(const run *r, edgeps_diag *diag)
+{
+    bool has_lab = strcmp(r->value[LAB], "off") != 0;
+    for (size_t k = 0; k < r->net->event_count; k++) {
+        network_change change = r->net->events[k].change;
+        if (change == NETWORK_LATENCY)
+            return diag_fail(diag, EDGEPS_USAGE,
+                             "scenario[%zu]: latency: does not change in a run; edgeps sim and "
+                             "edgeps plan --trace follow it",
+                             k);
+        if (!has_lab && (change == NETWORK_CUT || change == NETWORK_HEAL))
+            return diag_fail(diag, EDGEPS_USAGE,
+                             "scenario[%zu]: %s: needs --lab, where there are links to cut", k,
+                             change == NETWORK_CUT ? "cut" : "heal");
+    }
+    return EDGEPS_OK;
+}
+
 static edgeps_err prepare(run *r, const char *path, edgeps_diag *diag)
 {
     if (r->value[RESUME] && path)
@@ -539,6 +558,8 @@ static edgeps_err prepare(run *r, const char *path, edgeps_diag *diag)
     for (int k = 0; k < OPTIONS; k++)
         if (!r->value[k])
             r->value[k] = rows[k].fallback;
+    if (!err)
+        err = check_scenario(r, diag);
     if (!err)
         err = read_settings(r, diag);
     if (!err)

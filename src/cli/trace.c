@@ -37,18 +37,9 @@ static size_t last_epoch(const network *net)
     return (size_t)last;
 }
 
-static void take_away(const network *net, int epoch, bool *absent)
-{
-    for (size_t k = 0; k < net->event_count; k++) {
-        const network_event *e = &net->events[k];
-        bool gone = e->change == NETWORK_KILL || e->change == NETWORK_STOP;
-        if (gone && e->epoch > 0 && e->epoch <= epoch)
-            absent[e->node] = true;
-    }
-}
-
 /* Epochs have as many rounds as the first: the training goes on, whoever is left. */
-static edgeps_err make_epoch(course *c, size_t e, bool *absent, edgeps_diag *diag)
+static edgeps_err make_epoch(course *c, size_t e, bool *absent, network_presence *nodes,
+                             edgeps_diag *diag)
 {
     const trace_request *r = c->request;
     int epoch = (int)e + 1;
@@ -58,7 +49,7 @@ static edgeps_err make_epoch(course *c, size_t e, bool *absent, edgeps_diag *dia
     if (err)
         return diag_fail(diag, err, "no memory for the network of epoch %d", epoch);
     network_apply_epochs(c->networks[e], epoch);
-    take_away(r->net, epoch, absent);
+    network_follow_epoch(r->net, epoch, nodes, absent);
     err = problem_make(c->networks[e], r->job, &options, diag, &c->problems[e]);
     return err ? diag_wrap(diag, err, "epoch %d", epoch) : EDGEPS_OK;
 }
@@ -71,14 +62,16 @@ static edgeps_err make_course(const trace_request *r, course *c, edgeps_diag *di
                          "--trace: the scenario of the network names no epoch; give --epochs");
     edgeps_err err = EDGEPS_OK;
     bool *absent = mem_alloc(r->net->count, sizeof *absent);
+    network_presence *nodes = mem_alloc(r->net->count, sizeof *nodes);
     *c = (course){.request = r, .count = count};
     c->networks = mem_alloc(count, sizeof(network *));
     c->problems = mem_alloc(count, sizeof(problem *));
-    if (!absent || !c->networks || !c->problems)
+    if (!absent || !nodes || !c->networks || !c->problems)
         err = diag_fail(diag, EDGEPS_NOMEM, "no memory for %zu epochs", count);
     for (size_t e = 0; !err && e < count; e++)
-        err = make_epoch(c, e, absent, diag);
+        err = make_epoch(c, e, absent, nodes, diag);
     mem_free(absent);
+    mem_free(nodes);
     return err ? err
                : adapt_trace_make((const problem *const *)c->problems, count, &r->options, diag,
                                   &c->trace);

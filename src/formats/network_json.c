@@ -17,8 +17,9 @@ static const char *const network_keys[] = {"edgeps",  "name",  "nodes",    "site
 static const char *const node_keys[] = {"name",    "address", "site", "up",    "down",  "latency",
                                         "compute", "sum",     "free", "train", "serve", NULL};
 static const char *const pair_keys[] = {"from", "to", "cap", "latency", NULL};
-static const char *const event_keys[] = {"epoch", "at",      "node", "free", "up",
-                                         "down",  "compute", "kill", "stop", NULL};
+static const char *const event_keys[] = {"epoch", "at",       "node", "free",    "fill",
+                                         "up",    "down",     "cut",  "latency", "compute",
+                                         "heal",  "continue", "kill", "stop",    NULL};
 
 static edgeps_err read_bool(const json_t *object, const char *key, edgeps_diag *diag, bool *out)
 {
@@ -307,6 +308,11 @@ static const struct {
     {"compute", NETWORK_COMPUTE, QUANTITY_SPEED, false},
     {"kill", NETWORK_KILL, QUANTITY_TIME, true},
     {"stop", NETWORK_STOP, QUANTITY_TIME, true},
+    {"latency", NETWORK_LATENCY, QUANTITY_TIME, false},
+    {"fill", NETWORK_FILL, QUANTITY_SIZE, false},
+    {"continue", NETWORK_CONTINUE, QUANTITY_TIME, true},
+    {"cut", NETWORK_CUT, QUANTITY_TIME, true},
+    {"heal", NETWORK_HEAL, QUANTITY_TIME, true},
 };
 
 static edgeps_err read_change(const json_t *object, network_event *event, edgeps_diag *diag)
@@ -329,10 +335,13 @@ static edgeps_err read_change(const json_t *object, network_event *event, edgeps
     if (found == 1 && event->change == NETWORK_COMPUTE && event->value == 0)
         return diag_fail(diag, EDGEPS_FORMAT,
                          "compute: must be above 0; a node falls out by \"kill\" or \"stop\"");
+    if (found == 1 && event->change == NETWORK_LATENCY && event->value > MAX_ACCESS_S)
+        return diag_fail(diag, EDGEPS_FORMAT, "latency: is more than a day");
     if (found == 1)
         return EDGEPS_OK;
     return diag_fail(diag, EDGEPS_FORMAT,
-                     "needs exactly one of free, up, down, compute, kill, stop, to say what");
+                     "needs exactly one of free, fill, up, down, latency, compute, kill, stop, "
+                     "continue, cut, heal, to say what");
 }
 
 static edgeps_err read_event(const json_t *object, const network *net, network_event *event,

@@ -72,6 +72,45 @@ static void reads_nodes_links_and_scenario(void **state)
     network_free(net);
 }
 
+static void each_kind_of_event_is_written_as_it_is_read(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        network_change change;
+        double value;
+    } lines[] = {
+        {"\"free\": \"1 KiB\"", NETWORK_FREE, 1024},
+        {"\"fill\": \"2 KiB\"", NETWORK_FILL, 2048},
+        {"\"up\": \"1 kB/s\"", NETWORK_UP, 1000},
+        {"\"down\": \"8 kbit/s\"", NETWORK_DOWN, 1000},
+        {"\"latency\": \"5 ms\"", NETWORK_LATENCY, 0.005},
+        {"\"compute\": \"7 samples/s\"", NETWORK_COMPUTE, 7},
+        {"\"kill\": true", NETWORK_KILL, 0},
+        {"\"stop\": true", NETWORK_STOP, 0},
+        {"\"continue\": true", NETWORK_CONTINUE, 0},
+        {"\"cut\": true", NETWORK_CUT, 0},
+        {"\"heal\": true", NETWORK_HEAL, 0},
+    };
+    for (size_t k = 0; k < sizeof lines / sizeof *lines; k++) {
+        char text[1024], *again;
+        snprintf(text, sizeof text, TWO ", \"scenario\": [{\"at\": \"9 s\", \"node\": \"b\", %s}]}",
+                 lines[k].text);
+        network *net = must_parse(text);
+        assert_int_equal(network_json_text(net, &again), EDGEPS_OK);
+        network_free(net);
+        net = must_parse(again);
+        assert_int_equal(net->events[0].change, lines[k].change);
+        assert_true(net->events[0].value == lines[k].value);
+        mem_free(again);
+        network_free(net);
+    }
+    refuses(TWO ", \"scenario\": [{\"epoch\": 1, \"node\": \"a\", \"heal\": false}]}",
+            "scenario[0]: heal: must be true");
+    refuses(TWO ", \"scenario\": [{\"epoch\": 1, \"node\": \"a\", \"latency\": \"25 h\"}]}",
+            "scenario[0]: latency: is more than a day");
+}
+
 static void names_file_place_and_remedy(void **state)
 {
     (void)state;
@@ -320,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_nodes_links_and_scenario),
+        cmocka_unit_test(each_kind_of_event_is_written_as_it_is_read),
         cmocka_unit_test(names_file_place_and_remedy),
         cmocka_unit_test(what_is_said_twice_or_says_nothing_is_refused),
         cmocka_unit_test(what_no_plan_could_be_computed_with_is_refused),

@@ -105,6 +105,27 @@ static void rates_change_while_the_lab_runs(void **state)
     network_free(net);
 }
 
+static void nothing_reaches_a_node_that_is_cut_until_it_heals(void **state)
+{
+    (void)state;
+    char dir[64];
+    lab *l = NULL;
+    network *net = fixture_network(3, 100 * MBIT);
+    fixture_up(net, dir, &l);
+    change(l, NETWORK_CUT, 0);
+    change(l, NETWORK_CUT, 0); /* twice is as good as once */
+    assert_false(passes(l, 1, 0) || passes(l, 0, 1));
+    assert_true(passes(l, 0, 2));
+    change(l, NETWORK_UP, 20 * MBIT);
+    assert_false(passes(l, 1, 0));
+    change(l, NETWORK_HEAL, 0);
+    expect_rate(l, 1, 0, 20 * MBIT);
+    expect_rate(l, 0, 1, 100 * MBIT);
+    lab_close(l);
+    assert_int_equal(lab_down(dir, NULL), EDGEPS_OK);
+    network_free(net);
+}
+
 static void survives_each_allocation_failing(void **state)
 {
     (void)state;
@@ -137,6 +158,7 @@ int main(void)
         cmocka_unit_test(senders_into_one_link_share_it_max_min_fairly),
         cmocka_unit_test(caps_cuts_and_times_are_those_of_the_file),
         cmocka_unit_test(rates_change_while_the_lab_runs),
+        cmocka_unit_test(nothing_reaches_a_node_that_is_cut_until_it_heals),
         cmocka_unit_test(survives_each_allocation_failing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

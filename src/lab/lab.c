@@ -27,7 +27,8 @@
 struct lab {
     char *dir;
     keeper keeper;
-    network *net;
+    network *net; /* as the scenario has it; a node that is cut carries nothing all the same */
+    bool *cut;    /* of each node */
     bool relayed;
     int *namespaces; /* of each node, and behind them the hub's */
 };
@@ -263,10 +264,11 @@ edgeps_err lab_open(const char *dir, edgeps_diag *diag, lab **out)
                             : diag_fail(diag, EDGEPS_NOMEM, "no memory for a lab");
     if (!err) {
         l->relayed = relay_is_needed(l->net);
+        l->cut = mem_alloc(l->net->count, sizeof *l->cut);
         l->namespaces = mem_alloc(l->net->count + 1, sizeof *l->namespaces);
         for (size_t i = 0; l->namespaces && i <= l->net->count; i++)
             l->namespaces[i] = -1;
-        if (!l->namespaces)
+        if (!l->namespaces || !l->cut)
             err = diag_fail(diag, EDGEPS_NOMEM, "no memory for a lab");
     }
     if (!err && !k.root)
@@ -289,6 +291,7 @@ void lab_close(lab *l)
         if (l->namespaces[i] >= 0)
             close(l->namespaces[i]);
     mem_free(l->namespaces);
+    mem_free(l->cut);
     network_free(l->net);
     mem_free(l->dir);
     mem_free(l);
@@ -343,29 +346,68 @@ void lab_go_home(const lab *l, int home)
 }
 
 /* Runs the lines for a link's end where that is. */
-static edgeps_err reshape(const lab *l, const network *net, const network_event *event,
-                          edgeps_diag *diag)
+static edgeps_err reshape(const lab *l, const network *before, const network *net, size_t node,
+                          bool up, edgeps_diag *diag)
 {
     char device[24];
-    bool up = event->change == NETWORK_UP;
-    snprintf(device, sizeof device, "d%u", event->node);
+    snprintf(device, sizeof device, "d%zu", node);
     FILE *batch = tool_batch();
     if (!batch)
         return diag_fail(diag, EDGEPS_IO, "no file for commands: %s", strerror(errno));
-    shape_change(batch, l->net, net, &(shape_end){up ? "data" : device, event->node, up});
-    edgeps_err err = lab_enter(l, up ? event->node : LAB_HUB, diag);
+    shape_change(batch, before, net, &(shape_end){up ? "data" : device, node, up});
+    edgeps_err err = lab_enter(l, up ? node : LAB_HUB, diag);
     if (!err)
         err = tool_run("tc", batch, diag);
     fclose(batch);
     return err;
 }
 
+/* A link that is cut gets its rate when it heals. */
 static edgeps_err change_link(const lab *l, const network *net, const network_event *event,
                               edgeps_diag *diag)
 {
+    if (l->cut[event->node])
+        return EDGEPS_OK;
     int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
-    edgeps_err err = reshape(l, net, event, diag);
+    edgeps_err err = reshape(l, l->net, net, event->node, event->change == NETWORK_UP, diag);
     lab_go_home(l, home);
+    return err;
+}
+
+/* The hub's end of the cable that is not shaped. */
+static edgeps_err switch_control(const lab *l, size_t node, bool on, edgeps_diag *diag)
+{
+    FILE *batch = tool_batch();
+    if (!batch)
+        return diag_fail(diag, EDGEPS_IO, "no file for commands: %s", strerror(errno));
+    fprintf(batch, "link set dev c%zu %s\n", node, on ? "up" : "down");
+    edgeps_err err = lab_enter(l, LAB_HUB, diag);
+    if (!err)
+        err = tool_run("ip", batch, diag);
+    fclose(batch);
+    return err;
+}
+
+/* Nothing gets through to the node, for training or control, until it is healed. */
+static edgeps_err change_cables(lab *l, const network *net, size_t node, bool cut,
+                                edgeps_diag *diag)
+{
+    network *dark = NULL;
+    if (l->cut[node] == cut)
+        return EDGEPS_OK;
+    if (network_copy(net, &dark))
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for a change of the lab");
+    dark->nodes[node].up_bytes_per_s = dark->nodes[node].down_bytes_per_s = 0;
+    const network *before = cut ? net : dark, *after = cut ? dark : net;
+    int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    edgeps_err err = reshape(l, before, after, node, true, diag);
+    if (!err)
+        err = reshape(l, before, after, node, false, diag);
+    if (!err)
+        err = switch_control(l, node, !cut, diag);
+    lab_go_home(l, home);
+    network_free(dark);
+    l->cut[node] ^= !err;
     return err;
 }
 
@@ -384,18 +426,21 @@ static edgeps_err change_share(const lab *l, const network_node *node, size_t in
 }
 
 /* As `net` has it from now on. */
-static edgeps_err change(const lab *l, const network *net, const network_event *event,
-                         edgeps_diag *diag)
+static edgeps_err change(lab *l, const network *net, const network_event *event, edgeps_diag *diag)
 {
     const network_node *node = &net->nodes[event->node];
     switch (event->change) {
     case NETWORK_FREE:
+    case NETWORK_FILL:
         return storage_resize(l->keeper.pid, event->node, node->free_bytes, diag);
     case NETWORK_COMPUTE:
         return change_share(l, node, event->node, diag);
     case NETWORK_UP:
     case NETWORK_DOWN:
         return change_link(l, net, event, diag);
+    case NETWORK_CUT:
+    case NETWORK_HEAL:
+        return change_cables(l, net, event->node, event->change == NETWORK_CUT, diag);
     default:
         return EDGEPS_OK;
     }

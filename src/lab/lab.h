@@ -130,7 +130,9 @@ void lab_storage(const lab *l, size_t node, char path[LAB_PATH_BYTES]);
 edgeps_err lab_exec(const lab *l, size_t node, char *const *argv, edgeps_diag *diag, int *status);
 
 /* Changes a node's rate up or down, for flows on their way too, its storage, or, where it is
- * limited, its share of a core at once; the lab's network and the folder's have it from now on.
+ * limited, its share of a core at once; the lab's network and the folder's have it from now on. A
+ * node that is cut gets and sends nothing, over neither network, until it is healed by the same
+ * `l`.
  * Storage below what is in use takes nothing more. Other changes are not the lab's. The thread
  * comes back to the network that it is in, or to the hub's. */
 edgeps_err lab_change(lab *l, const network_event *event, edgeps_diag *diag);

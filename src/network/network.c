@@ -169,15 +169,47 @@ void network_apply(network *net, const network_event *event)
     case NETWORK_COMPUTE:
         node->compute_samples_per_s = event->value;
         break;
+    case NETWORK_LATENCY:
+        node->access_s = event->value;
+        break;
+    case NETWORK_FILL:
+        node->free_bytes -= (int64_t)fmin(event->value, (double)node->free_bytes);
+        break;
     case NETWORK_KILL:
     case NETWORK_STOP:
+    case NETWORK_CONTINUE:
+    case NETWORK_CUT:
+    case NETWORK_HEAL:
         break;
     }
 }
 
 bool network_strikes(const network_event *event)
 {
-    return event->change == NETWORK_KILL || event->change == NETWORK_STOP;
+    return event->change == NETWORK_KILL || event->change == NETWORK_STOP ||
+           event->change == NETWORK_CUT;
+}
+
+void network_follow(network_presence *node, const network_event *event)
+{
+    network_change change = event->change;
+    node->dead |= change == NETWORK_KILL;
+    node->frozen = change != NETWORK_CONTINUE && (node->frozen || change == NETWORK_STOP);
+    node->cut = change != NETWORK_HEAL && (node->cut || change == NETWORK_CUT);
+}
+
+bool network_is_away(const network_presence *node)
+{
+    return node->dead || node->frozen || node->cut;
+}
+
+void network_follow_epoch(const network *net, int epoch, network_presence *nodes, bool *away)
+{
+    for (size_t k = 0; k < net->event_count; k++)
+        if (net->events[k].epoch == epoch)
+            network_follow(&nodes[net->events[k].node], &net->events[k]);
+    for (size_t i = 0; i < net->count; i++)
+        away[i] = network_is_away(&nodes[i]);
 }
 
 void network_apply_epochs(network *net, int epoch)

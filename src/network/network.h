@@ -37,12 +37,17 @@ typedef struct network_node {
 } network_node;
 
 typedef enum network_change {
-    NETWORK_FREE,    /* value: free bytes */
-    NETWORK_UP,      /* value: bytes/s */
-    NETWORK_DOWN,    /* value: bytes/s */
-    NETWORK_COMPUTE, /* value: samples/s */
-    NETWORK_KILL,    /* the node's process dies */
-    NETWORK_STOP,    /* the node's process freezes: silent, not dead */
+    NETWORK_FREE,     /* value: free bytes */
+    NETWORK_UP,       /* value: bytes/s */
+    NETWORK_DOWN,     /* value: bytes/s */
+    NETWORK_COMPUTE,  /* value: samples/s */
+    NETWORK_KILL,     /* the node's process dies */
+    NETWORK_STOP,     /* the node's process freezes: silent, not dead */
+    NETWORK_LATENCY,  /* value: seconds, of the node's own link */
+    NETWORK_FILL,     /* value: bytes that others store there; free falls by them, at most to 0 */
+    NETWORK_CONTINUE, /* a frozen process goes on */
+    NETWORK_CUT,      /* nothing gets to the node or away from it */
+    NETWORK_HEAL,     /* its links are as before the cut */
 } network_change;
 
 /* One line of the scenario; due at the start of `epoch` (from 1), or when that is 0, `at_s` seconds
@@ -93,12 +98,25 @@ void network_set_cap_bytes_per_s(network *net, size_t from, size_t to, double ca
 /* Goodput a single flow from `from` to `to` can reach; INFINITY on one node. */
 double network_rate_bytes_per_s(const network *net, size_t from, size_t to);
 
-/* Carries out one event's lasting effect on rates, speed or storage. Kill and stop change nothing
- * here: they happen to processes. */
+/* Carries out one event's lasting effect on rates, latency, speed or storage. What takes nodes away
+ * and gives them back changes nothing here: see network_presence. */
 void network_apply(network *net, const network_event *event);
 
-/* Whether the event is a kill or a stop. */
+/* Whether the event takes its node away: a kill, a stop or a cut. */
 bool network_strikes(const network_event *event);
+
+/* What keeps a node away, event after event; all false: nothing. A dead one stays dead. */
+typedef struct network_presence {
+    bool dead;
+    bool frozen;
+    bool cut;
+} network_presence;
+
+void network_follow(network_presence *node, const network_event *event);
+bool network_is_away(const network_presence *node);
+
+/* Follows what is due at the start of that epoch, and says who is away then. */
+void network_follow_epoch(const network *net, int epoch, network_presence *nodes, bool *away);
 
 /* Applies, in order, every event that is due at the start of epochs 1..epoch. */
 void network_apply_epochs(network *net, int epoch);

@@ -70,7 +70,35 @@ static void the_scenario_changes_what_is_due_up_to_an_epoch(void **state)
     assert_true(net->nodes[1].up_bytes_per_s == 7);
     network_apply(net, &(network_event){2, NETWORK_DOWN, 0, 1, 8});
     network_apply(net, &(network_event){2, NETWORK_COMPUTE, 0, 1, 9});
+    network_apply(net, &(network_event){1, NETWORK_FILL, 0, 1, 300});
+    assert_int_equal(net->nodes[1].free_bytes, 700);
+    network_apply(net, &(network_event){1, NETWORK_FILL, 0, 1, 1e18});
+    assert_int_equal(net->nodes[1].free_bytes, 0);
+    network_apply(net, &(network_event){1, NETWORK_LATENCY, 0, 1, 0.25});
+    assert_true(network_latency_s(net, 0, 1) == 0.25 && network_latency_s(net, 1, 2) == 0.25);
+    assert_true(network_latency_s(net, 0, 2) == 0);
     assert_true(net->nodes[2].down_bytes_per_s == 8 && net->nodes[2].compute_samples_per_s == 9);
+}
+
+static bool away_after(const network_change *changes, size_t count)
+{
+    network_presence node = {false};
+    for (size_t k = 0; k < count; k++)
+        network_follow(&node, &(network_event){0, changes[k], 1, 0, 0});
+    return network_is_away(&node);
+}
+
+static void a_node_is_back_when_all_that_keeps_it_away_has_ended(void **state)
+{
+    static const network_change back[] = {NETWORK_STOP, NETWORK_CUT, NETWORK_CONTINUE,
+                                          NETWORK_HEAL};
+    static const network_change dead[] = {NETWORK_KILL, NETWORK_CONTINUE, NETWORK_HEAL};
+    static const network_change harmless[] = {NETWORK_HEAL, NETWORK_CONTINUE, NETWORK_FREE};
+    (void)state;
+    assert_true(away_after(back, 1) && away_after(back, 2) && away_after(back, 3));
+    assert_false(away_after(back, 4));
+    assert_true(away_after(dead, 3));
+    assert_false(away_after(harmless, 3));
 }
 
 static void a_copy_is_equal_and_independent(void **state)
@@ -149,6 +177,7 @@ int main(void)
         UNIT(a_rate_is_the_narrowest_of_up_down_and_cap),
         UNIT(nodes_are_found_by_name),
         UNIT(the_scenario_changes_what_is_due_up_to_an_epoch),
+        cmocka_unit_test(a_node_is_back_when_all_that_keeps_it_away_has_ended),
         UNIT(a_copy_is_equal_and_independent),
         UNIT(copying_survives_each_allocation_failing),
         UNIT(what_no_reader_may_let_through_is_refused),

@@ -184,9 +184,8 @@ static void set(agent *a, const message_set *m)
         if (a->trainer)
             trainer_set_speed(a->trainer, m->value);
         break;
-    case NETWORK_KILL:
-    case NETWORK_STOP:
-        break;
+    default:
+        break; /* nothing that an agent is told of */
     }
     if (s->emulate)
         loop_set_rates(a->loop, s->up_bytes_per_s, s->down_bytes_per_s);

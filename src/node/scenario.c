@@ -21,6 +21,21 @@ static void describe(const network_event *e, char *text, size_t size)
     case NETWORK_COMPUTE:
         snprintf(text, size, "computes %.0f samples/s", e->value);
         break;
+    case NETWORK_LATENCY:
+        snprintf(text, size, "its link takes %.3f ms", e->value * 1e3);
+        break;
+    case NETWORK_FILL:
+        snprintf(text, size, "others store %.0f KiB", e->value / 1024);
+        break;
+    case NETWORK_CONTINUE:
+        snprintf(text, size, "its process goes on");
+        break;
+    case NETWORK_CUT:
+        snprintf(text, size, "its links are cut");
+        break;
+    case NETWORK_HEAL:
+        snprintf(text, size, "its links are healed");
+        break;
     case NETWORK_KILL:
         snprintf(text, size, "its process is killed");
         break;
@@ -30,16 +45,31 @@ static void describe(const network_event *e, char *text, size_t size)
     }
 }
 
+static bool stores(const network_event *e)
+{
+    return e->change == NETWORK_FREE || e->change == NETWORK_FILL;
+}
+
 /* Whether the node's agent is to be told, too: of its links it knows nothing in a lab. */
 static bool change_lab(host *h, const network_event *e)
 {
-    bool of_link = e->change == NETWORK_UP || e->change == NETWORK_DOWN;
+    bool of_link = e->change == NETWORK_UP || e->change == NETWORK_DOWN ||
+                   e->change == NETWORK_CUT || e->change == NETWORK_HEAL;
     if (!h->options->change_lab)
         return true;
     edgeps_err err = h->options->change_lab(h->options->launcher, e, h->diag);
     if (err)
         host_fail(h, err);
     return !err && !of_link;
+}
+
+/* What the node's process gets; 0: nothing. */
+static int signal_of(const network_event *e)
+{
+    return e->change == NETWORK_KILL       ? SIGKILL
+           : e->change == NETWORK_STOP     ? SIGSTOP
+           : e->change == NETWORK_CONTINUE ? SIGCONT
+                                           : 0;
 }
 
 static void happen(host *h, const network_event *e)
@@ -50,16 +80,19 @@ static void happen(host *h, const network_event *e)
                                   .epoch = h->now_epoch,
                                   .node = host_name(h, e->node),
                                   .text = text});
-    if (e->change == NETWORK_KILL || e->change == NETWORK_STOP) {
-        h->options->signal_node(h->options->launcher, e->node,
-                                e->change == NETWORK_KILL ? SIGKILL : SIGSTOP);
+    int signo = signal_of(e);
+    if (signo) {
+        h->options->signal_node(h->options->launcher, e->node, signo);
         return;
     }
     network_apply(h->net, e);
     if (!change_lab(h, e))
         return;
     wire_writer w = {0};
-    message_put_set(&w, &(message_set){.change = (uint8_t)e->change, .value = e->value});
+    message_set m = {.change = (uint8_t)e->change, .value = e->value};
+    if (stores(e))
+        m = (message_set){NETWORK_FREE, (double)h->net->nodes[e->node].free_bytes};
+    message_put_set(&w, &m);
     host_send(h, e->node, MESSAGE_SET, 0, 0, &w);
 }
 

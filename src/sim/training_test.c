@@ -244,6 +244,48 @@ static void a_frozen_worker_holds_the_round_up_until_it_is_noticed(void **state)
     network_free(net);
 }
 
+static double total_with(const network *drawn, const job *j, const network_event *events,
+                         size_t count, training_result *out)
+{
+    network *net;
+    assert_int_equal(network_copy(drawn, &net), EDGEPS_OK);
+    for (size_t k = 0; k < count; k++)
+        add_event(net, events[k]);
+    training_options o = plain(ADAPT_OFF);
+    o.epochs = 2;
+    *out = run(net, j, &o);
+    network_free(net);
+    return out->total_s;
+}
+
+static void who_is_back_before_it_is_missed_costs_its_absence_alone(void **state)
+{
+    (void)state;
+    network *net = drawn_network(9, 2, 1);
+    job j = small_job(JOB_STORE_AND_FORWARD);
+    problem *p = problem_of(net, &j, NULL, 0);
+    plan pl;
+    double round_s = fresh_round_s(p, &pl), at_s = 1.5 * round_s;
+    uint32_t worker = (uint32_t)mere_worker(&pl);
+    static const network_change pairs[2][2] = {{NETWORK_STOP, NETWORK_CONTINUE},
+                                               {NETWORK_CUT, NETWORK_HEAL}};
+    training_result calm, r;
+    double calm_s = total_with(net, &j, NULL, 0, &calm);
+    for (size_t k = 0; k < 2; k++) {
+        network_event e[] = {{worker, pairs[k][0], 0, at_s, 0},
+                             {worker, pairs[k][1], 0, at_s + 2, 0}};
+        assert_close(total_with(net, &j, e, 2, &r), calm_s + 2);
+        assert_close(r.wait_s, 2);
+        assert_int_equal(r.losses, 0);
+        e[1].at_s = at_s + 3.5; /* longer than the three seconds of silence */
+        total_with(net, &j, e, 2, &r);
+        assert_int_equal(r.losses, 1);
+    }
+    plan_free(&pl);
+    problem_free(p);
+    network_free(net);
+}
+
 static void a_job_that_stands_still_for_good_says_so(void **state)
 {
     (void)state;
@@ -406,6 +448,7 @@ int main(void)
         cmocka_unit_test(changes_between_epochs_come_to_what_a_trace_comes_to),
         cmocka_unit_test(a_change_in_the_middle_counts_from_its_moment),
         cmocka_unit_test(a_frozen_worker_holds_the_round_up_until_it_is_noticed),
+        cmocka_unit_test(who_is_back_before_it_is_missed_costs_its_absence_alone),
         cmocka_unit_test(a_job_that_stands_still_for_good_says_so),
         cmocka_unit_test(a_lost_node_costs_what_the_protocol_costs),
         cmocka_unit_test(the_same_seed_gives_the_same_run),

@@ -42,10 +42,7 @@ void world_free(world *w)
     *w = (world){0};
 }
 
-bool world_is_down(const world *w, size_t node)
-{
-    return w->nodes[node].dead || w->nodes[node].frozen;
-}
+bool world_is_down(const world *w, size_t node) { return network_is_away(&w->nodes[node].is); }
 
 static void happen(world *w, const network_event *e)
 {
@@ -53,8 +50,7 @@ static void happen(world *w, const network_event *e)
     w->changed = true;
     if (!world_is_down(w, e->node))
         node->heard_s = w->now_s;
-    node->dead |= e->change == NETWORK_KILL;
-    node->frozen |= e->change == NETWORK_STOP;
+    network_follow(&node->is, e);
     network_apply(w->net, e);
 }
 
@@ -76,7 +72,7 @@ static double noticed_s(const world *w, size_t node)
     const world_node *n = &w->nodes[node];
     if (n->lost || !world_is_down(w, node))
         return INFINITY;
-    return n->dead ? w->now_s : n->heard_s + w->silent_s;
+    return n->is.dead ? w->now_s : n->heard_s + w->silent_s;
 }
 
 double world_next_s(const world *w)

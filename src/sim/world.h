@@ -2,8 +2,8 @@
  * of rates, speeds and storage, which nodes are down, and which of these the coordinator has
  * noticed. Private to sim.
  *
- * A node is down while its process is dead or frozen. It is lost once that is noticed: at once when
- * its process has died, as its connections end; after `silent_s` otherwise.
+ * A node is down while its process is dead or frozen, or its links are cut. It is lost once that is
+ * noticed: at once when its process has died, as its connections end; after `silent_s` otherwise.
  */
 #ifndef EDGEPS_SIM_WORLD_H
 #define EDGEPS_SIM_WORLD_H
@@ -16,8 +16,7 @@
 #include <stdbool.h>
 
 typedef struct world_node {
-    bool dead;
-    bool frozen;
+    network_presence is;
     bool lost;
     double heard_s; /* of a node that is down: when it was heard last */
 } world_node;

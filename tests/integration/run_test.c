@@ -470,6 +470,13 @@ static void bad_input_is_refused_in_one_line(void **state)
             "--adjust: 'maybe' is none of: off, replan, adjust");
     refuses((const char *const[]){"run", "--resume", missing, NULL}, 2,
             "holds no run to go on with");
+    write_network("{\"epoch\": 2, \"node\": \"c\", \"cut\": true}");
+    refuses((const char *const[]){"run", network, "--data", data, "--out", out, NULL}, 2,
+            "scenario[0]: cut: needs --lab,");
+    write_network("{\"epoch\": 2, \"node\": \"c\", \"latency\": \"9 ms\"}");
+    refuses((const char *const[]){"run", network, "--data", data, "--out", out, NULL}, 2,
+            "scenario[0]: latency: does not change in a run");
+    write_network("");
     snprintf(damaged, sizeof damaged, "%s/t10k-labels-idx1-ubyte", data);
     assert_int_equal(truncate(damaged, 100), 0);
     refuses((const char *const[]){"run", network, "--data", data, "--out", out, NULL}, 2,
