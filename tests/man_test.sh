@@ -3,7 +3,7 @@
 # usage: man_test.sh SOURCE_DIR EDGEPS
 set -eu
 status=0
-for command in plan explain run report topo lab cert bench sim probe agent; do
+for command in plan explain run report topo scenario lab cert bench sim probe agent; do
     page=$1/docs/man/edgeps-$command.1
     "$2" "$command" --help | grep -o '^  --[a-z-]*' | tr -d ' ' | sort -u >"${TMPDIR:-/tmp}/help.$$"
     sed -n 's/^\.\(B\|BI\|BR\) \(\\-\\-[a-z\\-]*\).*/\2/p' "$page" | tr -d "\\\\" | sort -u >"${TMPDIR:-/tmp}/page.$$"

@@ -10,6 +10,7 @@ int cli_report(int argc, char **argv);
 int cli_topo(int argc, char **argv);
 int cli_lab(int argc, char **argv);
 int cli_bench(int argc, char **argv);
+int cli_scenario(int argc, char **argv);
 int cli_sim(int argc, char **argv);
 int cli_probe(int argc, char **argv);
 int cli_agent(int argc, char **argv);

@@ -13,6 +13,7 @@ static const struct {
     {"run", cli_run, "train through placed servers, one process per node"},
     {"report", cli_report, "print what happened in a run, and what it came to"},
     {"topo", cli_topo, "generate, import, check, draw and convert networks"},
+    {"scenario", cli_scenario, "draw or import what happens to a network in time"},
     {"lab", cli_lab, "make the network of a file on this machine"},
     {"bench", cli_bench, "measure the planner"},
     {"cert", cli_cert, "make the certificates of a job's members"},

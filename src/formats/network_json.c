@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "formats/json_int.h"
+#include "formats/network_json_int.h"
 #include "formats/quantity.h"
 
 #include <errno.h>
@@ -344,8 +345,8 @@ static edgeps_err read_change(const json_t *object, network_event *event, edgeps
                      "continue, cut, heal, to say what");
 }
 
-static edgeps_err read_event(const json_t *object, const network *net, network_event *event,
-                             edgeps_diag *diag)
+edgeps_err network_json_event(const json_t *object, const network *net, network_event *event,
+                              edgeps_diag *diag)
 {
     size_t node;
     edgeps_err err = json_check_keys(object, event_keys, diag);
@@ -385,7 +386,7 @@ static edgeps_err read_scenario(const json_t *array, network *net, edgeps_diag *
         return diag_fail(diag, EDGEPS_NOMEM, "no memory for the scenario");
     net->event_count = json_array_size(array);
     for (size_t k = 0; k < net->event_count; k++) {
-        edgeps_err err = read_event(json_array_get(array, k), net, &net->events[k], diag);
+        edgeps_err err = network_json_event(json_array_get(array, k), net, &net->events[k], diag);
         if (err)
             return diag_wrap(diag, err, "scenario[%zu]", k);
     }

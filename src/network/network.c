@@ -220,6 +220,19 @@ void network_apply_epochs(network *net, int epoch)
                 network_apply(net, &net->events[k]);
 }
 
+edgeps_err network_add_events(network *net, const network_event *events, size_t count)
+{
+    size_t before = net->event_count;
+    network_event *all = mem_resize(net->events, before + count, sizeof *all);
+    if (!all)
+        return EDGEPS_NOMEM;
+    for (size_t k = 0; k < count; k++)
+        all[before + k] = events[k];
+    net->events = all;
+    net->event_count += count;
+    return EDGEPS_OK;
+}
+
 /* Names stand in tables, messages and command lines. */
 static bool printable(const char *name)
 {

@@ -121,6 +121,9 @@ void network_follow_epoch(const network *net, int epoch, network_presence *nodes
 /* Applies, in order, every event that is due at the start of epochs 1..epoch. */
 void network_apply_epochs(network *net, int epoch);
 
+/* Puts events behind those that are there; all stays as it was where there is no memory. */
+edgeps_err network_add_events(network *net, const network_event *events, size_t count);
+
 /* Refuses what no reader may let through: a node without name, with a taken or an
  * unprintable one, a rate that is
  * negative or not a number, a sum rate of 0, fewer than one node that trains or serves. */

@@ -66,6 +66,37 @@ static void a_training_prints_its_epochs_the_same_each_time(void **state)
     assert_string_equal(a.text, b.text);
 }
 
+static void a_drawn_scenario_is_simulated(void **state)
+{
+    (void)state;
+    static const char twenty[] = EDGEPS_SOURCE_DIR "/examples/twenty-site.json";
+    char dir[64], path[100];
+    folder_make(dir);
+    snprintf(path, sizeof path, "%s/moving.json", dir);
+    command c;
+    command_run(&c,
+                (const char *const[]){"scenario", "generate", twenty, "--kind", "diurnal", "--what",
+                                      "up", "--step", "2 s", "--replace", "-o", path, NULL});
+    assert_int_equal(c.status, 0);
+    command_run(&c, (const char *const[]){"sim", path, "--epochs", "2", "--algo", "greedy", NULL});
+    assert_int_equal(c.status, 0);
+    assert_non_null(strstr(c.text, "2 epochs of "));
+    command_refuses((const char *const[]){"scenario", "generate", twenty, NULL}, 2,
+                    "--kind: is missing");
+    command_refuses(
+        (const char *const[]){"scenario", "generate", twenty, path, "--kind", "walk", NULL}, 2,
+        "takes a network;");
+    command_refuses((const char *const[]){"scenario", "import", twenty, NULL}, 2,
+                    "takes a network and a file");
+    command_refuses((const char *const[]){"scenario", "import", twenty, path, NULL}, 2,
+                    "moving.json: line ");
+    command_refuses(
+        (const char *const[]){"scenario", "import", twenty, path, "--format", "mahimahi", NULL}, 2,
+        "--node: is missing");
+    command_refuses((const char *const[]){"scenario", "forget", NULL}, 2, "neither generate nor");
+    folder_remove(dir);
+}
+
 static void simgrid_tells_the_same_or_is_asked_for(void **state)
 {
     (void)state;
@@ -109,6 +140,7 @@ int main(void)
         cmocka_unit_test(a_search_without_a_find_says_how_many_runs_there_were),
         cmocka_unit_test(a_script_is_replayed_and_a_bad_one_refused),
         cmocka_unit_test(a_training_prints_its_epochs_the_same_each_time),
+        cmocka_unit_test(a_drawn_scenario_is_simulated),
         cmocka_unit_test(simgrid_tells_the_same_or_is_asked_for),
         cmocka_unit_test(bad_usage_is_one_line),
     };
