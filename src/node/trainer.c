@@ -69,6 +69,25 @@ static edgeps_err make_buffers(trainer *t)
     return all ? EDGEPS_OK : EDGEPS_NOMEM;
 }
 
+/* The backend builds what it needs for a batch of a size when it meets the first one, which takes
+ * as long as dozens of batches; a round has one of two sizes. Built on the thread that computes,
+ * while the node waits for its plan and parameters, it holds no round up. What fails here fails in
+ * the first round again, and is told there. The parameters are zeros of its own, as those of the
+ * job may arrive meanwhile. */
+static void warm_up(void *ctx)
+{
+    trainer *t = ctx;
+    size_t least = t->shard_count / (size_t)t->rounds;
+    size_t most = least + (t->shard_count % (size_t)t->rounds > 0);
+    float *zeros = mem_alloc(t->parameter_count, sizeof *zeros);
+    double loss;
+    for (size_t size = least > 0 ? least : 1; zeros && size <= most; size++)
+        nn_gradient(t->model, zeros, &(nn_batch){t->images, t->labels, size}, t->gradient, &loss);
+    mem_free(zeros);
+}
+
+static void warmed(void *ctx) { (void)ctx; }
+
 edgeps_err trainer_make(loop *l, const message_welcome *s, edgeps_diag *diag, trainer **out)
 {
     nn_kind kind;
@@ -90,6 +109,8 @@ edgeps_err trainer_make(loop *l, const message_welcome *s, edgeps_diag *diag, tr
                             t->shard_count / (size_t)t->rounds + 1, diag, &t->model);
     if (!err && make_buffers(t))
         err = diag_fail(diag, EDGEPS_NOMEM, "no memory for a worker's buffers");
+    if (!err)
+        err = loop_work(l, warm_up, warmed, t);
     if (err)
         goto out;
     *out = t;
