@@ -59,6 +59,7 @@ enum {
     PORT,
     CERTS,
     INSECURE,
+    SUSPECT,
     SILENT,
     ORPHAN_AFTER,
     RESUME,
@@ -113,7 +114,9 @@ static const options_row rows[OPTIONS] = {
     [CERTS] = {"certs", "FOLDER", NULL,
                "TLS between all agents, with these certificates (edgeps cert)", true},
     [INSECURE] = {"insecure", NULL, NULL, "let connections leave this host without TLS", true},
-    [SILENT] = {"silent", "SECONDS", "3", "a node that is not heard for so long is gone", true},
+    [SUSPECT] = {"suspect", "SECONDS", "1", "a node that is not heard for so long is suspected",
+                 true},
+    [SILENT] = {"silent", "SECONDS", "2.5", "a node that is not heard for so long is gone", true},
     [ORPHAN_AFTER] = {"orphan-after", "SECONDS", "10",
                       "agents whose coordinator is killed wait so long for another", true},
     [RESUME] = {"resume", "DIR", NULL,
@@ -267,6 +270,8 @@ static edgeps_err read_numbers(run *r, edgeps_diag *diag)
         err = options_real("hysteresis", r->value[HYSTERESIS], 0, 1e6, diag, &h->hysteresis);
     if (!err)
         err = options_real("silent", r->value[SILENT], 0.1, 1e6, diag, &h->silent_s);
+    if (!err)
+        err = options_real("suspect", r->value[SUSPECT], 0.1, 1e6, diag, &h->suspect_s);
     if (!err)
         err = options_real("orphan-after", r->value[ORPHAN_AFTER], 0, 1e6, diag, &h->orphan_s);
     if (err)

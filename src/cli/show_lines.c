@@ -131,7 +131,7 @@ static void epoch_prefix(const meter_event *e, char *text, size_t size)
 
 void show_event_lines(FILE *out, const meter_event *event, bool again)
 {
-    char when[48];
+    char when[48], seconds[32];
     epoch_prefix(event, when, sizeof when);
     switch (event->kind) {
     case METER_START:
@@ -148,6 +148,22 @@ void show_event_lines(FILE *out, const meter_event *event, bool again)
         break;
     case METER_BACK:
         show_line(out, "%s%s is back: %s", when, or_empty(event->node), or_empty(event->text));
+        break;
+    case METER_SUSPECT:
+        show_seconds(event->seconds, seconds, sizeof seconds);
+        show_line(out, "%s%s is suspected: not heard for %s", when, or_empty(event->node), seconds);
+        break;
+    case METER_CLEARED:
+        show_line(out, "%s%s is heard again", when, or_empty(event->node));
+        break;
+    case METER_FAULT:
+        show_line(out, "%s%s is %s: %s", when, or_empty(event->node), or_empty(event->fault),
+                  or_empty(event->text));
+        break;
+    case METER_RECOVERED:
+        show_seconds(event->seconds, seconds, sizeof seconds);
+        show_line(out, "%srounds go on, %s after %s was last well", when, seconds,
+                  or_empty(event->node));
         break;
     case METER_TAKEOVER:
         show_line(out, "%staken over: %s", when, or_empty(event->text));
@@ -254,6 +270,24 @@ static void late_lines(FILE *out, const meter_history *history)
     }
 }
 
+/* How many faults of each kind there were, and how long rounds stood still. */
+static void fault_lines(FILE *out, const meter_summary *s)
+{
+    const char *label = "faults";
+    for (size_t k = 0; k < METER_FAULTS; k++) {
+        const meter_fault_summary *f = &s->faults[k];
+        char median[32], most[32];
+        show_seconds(f->median_s, median, sizeof median);
+        show_seconds(f->most_s, most, sizeof most);
+        if (f->recovered)
+            show_line(out, "  %-11s %s %zu; the next round after %s (median), at most %s", label,
+                      meter_faults[k], f->count, median, most);
+        else if (f->count)
+            show_line(out, "  %-11s %s %zu", label, meter_faults[k], f->count);
+        label = f->count ? "" : label;
+    }
+}
+
 void show_summary_lines(FILE *out, const meter_history *history)
 {
     meter_summary s = meter_summarize(history);
@@ -276,6 +310,7 @@ void show_summary_lines(FILE *out, const meter_history *history)
         show_line(out, "  %-11s none", "moves");
     lost_lines(out, history);
     late_lines(out, history);
+    fault_lines(out, &s);
     if (s.checkpoint)
         show_line(out, "  %-11s %s", "checkpoint", or_empty(s.checkpoint->text));
 }

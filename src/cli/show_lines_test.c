@@ -97,6 +97,11 @@ static void missing_texts_are_no_obstacle(void **state)
     expect_event((meter_event){.kind = METER_START, .workers = 1, .epochs = 1, .rounds = 1},
                  "training : 1 worker, 1 epoch of 1 round, , seed 0\n");
     expect_event((meter_event){.kind = METER_LOST}, "lost : \n");
+    expect_event((meter_event){.kind = METER_SUSPECT}, " is suspected: not heard for 0 s\n");
+    expect_event((meter_event){.kind = METER_CLEARED}, " is heard again\n");
+    expect_event((meter_event){.kind = METER_FAULT}, " is : \n");
+    expect_event((meter_event){.kind = METER_RECOVERED},
+                 "rounds go on, 0 s after  was last well\n");
     expect_event((meter_event){.kind = METER_LATE}, "round 0 goes on without : \n");
     expect_event((meter_event){.kind = METER_SCENARIO}, ": \n");
     expect_event((meter_event){.kind = METER_ADVICE}, "advice: \n");

@@ -40,7 +40,7 @@ static const options_row rows[OPTIONS] = {
     [EFFORT] = {"effort", "X", "0",
                 "of an adjustment, as a part of the usual one; 0: less for more than 50 nodes",
                 false},
-    [SILENT] = {"silent", "TIME", "3 s", "a node that is not heard for so long is gone", false},
+    [SILENT] = {"silent", "TIME", "2.5 s", "a node that is not heard for so long is gone", false},
     [NETWORK] = {"network", "MODEL", "fluid", "fluid, or simgrid where it is built in", false},
     [JSON] = {"json", NULL, NULL, "the training, or the search, as JSON", false},
     [CSV] = {"csv", NULL, NULL, "the training as CSV instead of a table", false},

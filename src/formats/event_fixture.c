@@ -59,12 +59,28 @@ const meter_event event_fixture[EVENT_FIXTURE_COUNT] = {
      .time_s = 13,
      .epoch = 3,
      .node = "nice",
+     .fault = "silent",
      .text = "silent: not heard for 3.0 s"},
     {.kind = METER_BACK,
      .time_s = 13.5,
      .epoch = 3,
      .node = "nice",
      .text = "a new process says hello"},
+    {.kind = METER_SUSPECT, .time_s = 13.5, .epoch = 3, .node = "lyon", .seconds = 1.25},
+    {.kind = METER_CLEARED, .time_s = 13.5, .epoch = 3, .node = "lyon"},
+    {.kind = METER_FAULT,
+     .time_s = 13.5,
+     .epoch = 3,
+     .node = "lyon",
+     .fault = "slow",
+     .text = "4 times the median"},
+    {.kind = METER_RECOVERED,
+     .time_s = 13.5,
+     .epoch = 3,
+     .round = 12,
+     .node = "nice",
+     .fault = "silent",
+     .seconds = 3.5},
     {.kind = METER_TAKEOVER,
      .time_s = 13.75,
      .epoch = 3,
@@ -139,6 +155,7 @@ void assert_same_event(const meter_event *a, const meter_event *b)
     assert_same_text(a->network, b->network);
     assert_same_text(a->model, b->model);
     assert_same_text(a->node, b->node);
+    assert_same_text(a->fault, b->fault);
     assert_same_text(a->global, b->global);
     assert_same_text(a->locals, b->locals);
     assert_same_text(a->role, b->role);

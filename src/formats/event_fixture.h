@@ -4,7 +4,7 @@
 
 #include "meter/event.h"
 
-#define EVENT_FIXTURE_COUNT 14
+#define EVENT_FIXTURE_COUNT 18
 
 /* In the order of meter_event_kind; every field of the kind differs from 0. */
 extern const meter_event event_fixture[EVENT_FIXTURE_COUNT];

@@ -31,6 +31,7 @@ typedef struct field {
 
 #define IN(kind) (1u << METER_##kind)
 #define ALL (~0u)
+#define HEALTH (IN(SUSPECT) | IN(CLEARED) | IN(FAULT) | IN(RECOVERED))
 
 #define FIELD(name) #name, offsetof(meter_event, name)
 #define MEASURED(name) #name, offsetof(meter_event, measured.name)
@@ -43,6 +44,8 @@ static const char *const kind_names[] = {
     [METER_ADVICE] = "advice",     [METER_CHECKPOINT] = "checkpoint",
     [METER_WARNING] = "warning",   [METER_END] = "end",
     [METER_TAKEOVER] = "takeover", [METER_LATE] = "late",
+    [METER_SUSPECT] = "suspect",   [METER_CLEARED] = "cleared",
+    [METER_FAULT] = "fault",       [METER_RECOVERED] = "recovered",
 };
 
 #define KIND_COUNT (sizeof kind_names / sizeof *kind_names)
@@ -51,7 +54,7 @@ static const char *const kind_names[] = {
 static const field fields[] = {
     {FIELD(time_s), REAL, ALL},
     {FIELD(epoch), COUNT,
-     IN(PLAN) | IN(MOVE) | IN(ROUND) | IN(LOST) | IN(BACK) | IN(TAKEOVER) | IN(LATE) |
+     IN(PLAN) | IN(MOVE) | IN(ROUND) | IN(LOST) | IN(BACK) | HEALTH | IN(TAKEOVER) | IN(LATE) |
          IN(SCENARIO) | IN(ADVICE) | IN(CHECKPOINT)},
     {MEASURED(epoch), COUNT, IN(EPOCH)},
     {FIELD(generation), WHOLE, IN(PLAN) | IN(MOVE) | IN(EPOCH) | IN(TAKEOVER) | IN(END)},
@@ -59,7 +62,7 @@ static const field fields[] = {
     {FIELD(model), TEXT, IN(START)},
     {FIELD(seed), WHOLE, IN(START)},
     {FIELD(epochs), COUNT, IN(START)},
-    {FIELD(round), COUNT, IN(ROUND) | IN(LATE)},
+    {FIELD(round), COUNT, IN(ROUND) | IN(LATE) | IN(RECOVERED)},
     {FIELD(rounds), COUNT, IN(START) | IN(ROUND)},
     {FIELD(workers), SIZE, IN(START)},
     {MEASURED(rounds), COUNT, IN(EPOCH)},
@@ -83,12 +86,13 @@ static const field fields[] = {
     {FIELD(from), TEXT, IN(MOVE)},
     {FIELD(to), TEXT, IN(MOVE)},
     {FIELD(bytes), COUNT, IN(MOVE)},
-    {FIELD(node), TEXT, IN(LOST) | IN(BACK) | IN(LATE) | IN(SCENARIO)},
-    {FIELD(seconds), REAL, IN(MOVE) | IN(END)},
+    {FIELD(node), TEXT, IN(LOST) | IN(BACK) | HEALTH | IN(LATE) | IN(SCENARIO)},
+    {FIELD(fault), TEXT, IN(LOST) | IN(FAULT) | IN(RECOVERED)},
+    {FIELD(seconds), REAL, IN(MOVE) | IN(SUSPECT) | IN(RECOVERED) | IN(END)},
     {FIELD(accuracy), REAL, IN(END)},
     {FIELD(status), STATUS, IN(END)},
     {FIELD(text), TEXT,
-     IN(START) | IN(PLAN) | IN(MOVE) | IN(LOST) | IN(BACK) | IN(TAKEOVER) | IN(LATE) |
+     IN(START) | IN(PLAN) | IN(MOVE) | IN(LOST) | IN(BACK) | IN(FAULT) | IN(TAKEOVER) | IN(LATE) |
          IN(SCENARIO) | IN(ADVICE) | IN(CHECKPOINT) | IN(WARNING) | IN(END)},
 };
 

@@ -47,6 +47,22 @@ static edgeps_err put_numbers(const meter_summary *s, json_t *object)
     return failed ? EDGEPS_NOMEM : EDGEPS_OK;
 }
 
+static edgeps_err put_faults(const meter_summary *s, json_t *object)
+{
+    json_t *faults = json_object();
+    bool failed = json_object_set_new(object, "faults", faults);
+    for (size_t k = 0; k < METER_FAULTS && !failed; k++) {
+        const meter_fault_summary *f = &s->faults[k];
+        json_t *one = json_object();
+        failed = json_object_set_new(faults, meter_faults[k], one) ||
+                 json_object_set_new(one, "count", json_integer((json_int_t)f->count)) ||
+                 json_object_set_new(one, "recovered", json_integer((json_int_t)f->recovered)) ||
+                 json_object_set_new(one, "median_s", event_json_real(f->median_s)) ||
+                 json_object_set_new(one, "most_s", event_json_real(f->most_s));
+    }
+    return failed ? EDGEPS_NOMEM : EDGEPS_OK;
+}
+
 static edgeps_err put_lists(const meter_history *history, edgeps_diag *diag, json_t *object)
 {
     static const struct {
@@ -58,6 +74,10 @@ static edgeps_err put_lists(const meter_history *history, edgeps_diag *diag, jso
         {METER_EPOCH, "epochs"},
         {METER_LOST, "lost"},
         {METER_BACK, "back"},
+        {METER_SUSPECT, "suspects"},
+        {METER_CLEARED, "cleared"},
+        {METER_FAULT, "troubles"},
+        {METER_RECOVERED, "recoveries"},
         {METER_LATE, "late"},
         {METER_TAKEOVER, "takeovers"},
         {METER_SCENARIO, "changes"},
@@ -76,6 +96,8 @@ edgeps_err summary_json_text(const meter_history *history, edgeps_diag *diag, ch
     meter_summary summary = meter_summarize(history);
     json_t *object = json_object();
     edgeps_err err = put_numbers(&summary, object);
+    if (!err)
+        err = put_faults(&summary, object);
     if (!err)
         err = put_event(summary.start, "start", diag, object);
     if (!err)

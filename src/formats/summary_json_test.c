@@ -61,6 +61,13 @@ static void holds_every_event_under_its_kind(void **state)
     assert_true(number(only(s, "epochs"), "accuracy") == 0.9714);
     assert_string_equal(json_string_value(json_object_get(only(s, "lost"), "node")), "nice");
     assert_string_equal(json_string_value(json_object_get(only(s, "changes"), "node")), "lyon");
+    assert_non_null(only(s, "suspects"));
+    assert_non_null(only(s, "cleared"));
+    assert_non_null(only(s, "troubles"));
+    assert_true(number(only(s, "recoveries"), "seconds") == 3.5);
+    const json_t *silent = json_object_get(json_object_get(s, "faults"), "silent");
+    assert_true(number(silent, "count") == 1 && number(silent, "recovered") == 1);
+    assert_true(number(silent, "median_s") == 3.5 && number(silent, "most_s") == 3.5);
     assert_non_null(only(s, "advice"));
     assert_non_null(only(s, "warnings"));
     assert_non_null(only(s, "checkpoints"));

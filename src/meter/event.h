@@ -14,14 +14,20 @@ typedef enum meter_event_kind {
                    text: why */
     METER_MOVE, /* epoch, generation, role, from ("": the checkpoint), to, bytes, seconds, text: why
                  */
-    METER_ROUND,    /* epoch, round (1..rounds), rounds: for progress; not kept in files */
-    METER_EPOCH,    /* generation and `measured` */
-    METER_LOST,     /* epoch, node, text: "dead: connection reset", "silent: not heard for 3.0 s" */
-    METER_BACK,     /* epoch, node, text: a lost node is there again, as a new process */
-    METER_TAKEOVER, /* epoch, generation, text: who follows a killed coordinator, with whom */
-    METER_LATE,     /* epoch, round, node, text: what came too late and was refused */
-    METER_SCENARIO, /* epoch, node, text: "free storage is 1 MiB" */
-    METER_ADVICE,   /* epoch, text: what adjusting would do and why, where it is switched off */
+    METER_ROUND,     /* epoch, round (1..rounds), rounds: for progress; not kept in files */
+    METER_EPOCH,     /* generation and `measured` */
+    METER_LOST,      /* epoch, node, fault, text: "dead: connection reset", "silent: not heard for
+                        3.0 s" */
+    METER_BACK,      /* epoch, node, text: a lost node is there again, as a new process */
+    METER_SUSPECT,   /* epoch, node, seconds: not heard for so long */
+    METER_CLEARED,   /* epoch, node: it was suspected, and is heard again */
+    METER_FAULT,     /* epoch, node, fault, text: of a node that stays in the job */
+    METER_RECOVERED, /* epoch, round, node, fault, seconds: from its fault to the first round that a
+                        plan without it committed */
+    METER_TAKEOVER,  /* epoch, generation, text: who follows a killed coordinator, with whom */
+    METER_LATE,      /* epoch, round, node, text: what came too late and was refused */
+    METER_SCENARIO,  /* epoch, node, text: "free storage is 1 MiB" */
+    METER_ADVICE,    /* epoch, text: what adjusting would do and why, where it is switched off */
     METER_CHECKPOINT, /* epoch, text: path */
     METER_WARNING,    /* text */
     METER_END,        /* seconds, accuracy, generation, status (exit status), text: how it ended */
@@ -59,6 +65,7 @@ typedef struct meter_event {
     const char *network;
     const char *model;
     const char *node;
+    const char *fault; /* one of meter_faults */
     const char *global;
     const char *locals;
     const char *role; /* "local" or "global" */
@@ -73,6 +80,10 @@ typedef struct meter_event {
     int status;
     meter_epoch measured;
 } meter_event;
+
+/* Dead: its process is gone; silent: nothing is heard of it; slow: a straggler; full: no room. */
+enum { METER_DEAD, METER_SILENT, METER_SLOW, METER_FULL, METER_FAULTS };
+extern const char *const meter_faults[METER_FAULTS];
 
 /* Takes each event as it happens. */
 typedef void meter_observer(void *context, const meter_event *event);

@@ -5,10 +5,18 @@
 #include <math.h>
 #include <string.h>
 
+const char *const meter_faults[METER_FAULTS] = {
+    [METER_DEAD] = "dead",
+    [METER_SILENT] = "silent",
+    [METER_SLOW] = "slow",
+    [METER_FULL] = "full",
+};
+
 static const size_t text_offsets[] = {
-    offsetof(meter_event, network), offsetof(meter_event, model),  offsetof(meter_event, node),
-    offsetof(meter_event, global),  offsetof(meter_event, locals), offsetof(meter_event, role),
-    offsetof(meter_event, from),    offsetof(meter_event, to),     offsetof(meter_event, text),
+    offsetof(meter_event, fault), offsetof(meter_event, network), offsetof(meter_event, model),
+    offsetof(meter_event, node),  offsetof(meter_event, global),  offsetof(meter_event, locals),
+    offsetof(meter_event, role),  offsetof(meter_event, from),    offsetof(meter_event, to),
+    offsetof(meter_event, text),
 };
 
 #define TEXT_COUNT (sizeof text_offsets / sizeof *text_offsets)
@@ -159,12 +167,54 @@ static double mean_prediction_error(const meter_history *history)
     return count ? sum / (double)count : NAN;
 }
 
+static bool is_of(const meter_event *event, const char *fault)
+{
+    return event->fault && strcmp(event->fault, fault) == 0;
+}
+
+/* The `rank`-th smallest of the recoveries, from 0: found by counting, faults are few. */
+static double recovery_at(const meter_history *history, const char *fault, size_t rank)
+{
+    size_t at = 0;
+    for (const meter_event *e; (e = meter_history_next(history, METER_RECOVERED, &at));) {
+        size_t other = 0, below = 0, equal = 0;
+        for (const meter_event *o; (o = meter_history_next(history, METER_RECOVERED, &other));) {
+            below += is_of(o, fault) && o->seconds < e->seconds;
+            equal += is_of(o, fault) && o->seconds == e->seconds;
+        }
+        if (is_of(e, fault) && below <= rank && rank < below + equal)
+            return e->seconds;
+    }
+    return NAN;
+}
+
+static meter_fault_summary sum_up_faults(const meter_history *history, const char *fault)
+{
+    meter_fault_summary s = {.median_s = NAN, .most_s = NAN};
+    for (size_t i = 0; i < history->count; i++) {
+        const meter_event *e = &history->kept[i].event;
+        if (!is_of(e, fault))
+            continue;
+        s.count += e->kind == METER_LOST || e->kind == METER_FAULT;
+        s.recovered += e->kind == METER_RECOVERED && !isnan(e->seconds);
+    }
+    if (s.recovered == 0)
+        return s;
+    s.median_s = (recovery_at(history, fault, (s.recovered - 1) / 2) +
+                  recovery_at(history, fault, s.recovered / 2)) /
+                 2;
+    s.most_s = recovery_at(history, fault, s.recovered - 1);
+    return s;
+}
+
 meter_summary meter_summarize(const meter_history *history)
 {
     meter_summary s = {.accuracy = NAN};
     for (size_t i = 0; i < history->count; i++)
         add_event(&s, &history->kept[i].event);
     s.seconds = total_seconds(history);
+    for (size_t k = 0; k < METER_FAULTS; k++)
+        s.faults[k] = sum_up_faults(history, meter_faults[k]);
     s.prediction_error = mean_prediction_error(history);
     return s;
 }

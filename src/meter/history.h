@@ -41,6 +41,14 @@ void meter_history_free(meter_history *history);
 const meter_event *meter_history_next(const meter_history *history, meter_event_kind kind,
                                       size_t *at);
 
+/* The faults of one kind. Times are from the fault to the next committed round; NAN: none. */
+typedef struct meter_fault_summary {
+    size_t count;
+    size_t recovered;
+    double median_s;
+    double most_s;
+} meter_fault_summary;
+
 /* What a run comes to, with all its parts when it was resumed. Pointers are into the history. */
 typedef struct meter_summary {
     const meter_event *start;      /* of the first part, or NULL */
@@ -49,6 +57,7 @@ typedef struct meter_summary {
     int64_t last_epoch;            /* 0: none is over */
     size_t moves;
     size_t lost;
+    meter_fault_summary faults[METER_FAULTS];
     int64_t moved_bytes;
     double moved_s;
     double seconds;  /* of all parts; a part without its end counts up to its last event */

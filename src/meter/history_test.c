@@ -144,6 +144,40 @@ static void the_parts_of_a_resumed_run_add_up(void **state)
     meter_history_free(&history);
 }
 
+static void recovered(meter_history *history, const char *fault, double seconds)
+{
+    add(history, (meter_event){.kind = METER_RECOVERED, .fault = fault, .seconds = seconds});
+}
+
+static void sums_up_faults_by_kind(void **state)
+{
+    (void)state;
+    meter_history history = {0};
+    const double dead_s[] = {0.4, 0.1, 0.3, 0.1};
+    for (size_t k = 0; k < 4; k++) {
+        add(&history, (meter_event){.kind = METER_LOST, .fault = "dead"});
+        recovered(&history, "dead", dead_s[k]);
+        if (k == 2) {
+            meter_summary s = meter_summarize(&history);
+            assert_true(s.faults[METER_DEAD].median_s == 0.3); /* of 0.1, 0.3, 0.4 */
+        }
+    }
+    add(&history, (meter_event){.kind = METER_LOST, .fault = "silent"});
+    add(&history, (meter_event){.kind = METER_FAULT, .fault = "slow"});
+    add(&history, (meter_event){.kind = METER_SUSPECT, .node = "nice", .seconds = 1});
+    meter_summary s = meter_summarize(&history);
+    assert_int_equal(s.faults[METER_DEAD].count, 4);
+    assert_int_equal(s.faults[METER_DEAD].recovered, 4);
+    assert_true(s.faults[METER_DEAD].median_s == 0.2); /* of 0.1, 0.1, 0.3, 0.4 */
+    assert_true(s.faults[METER_DEAD].most_s == 0.4);
+    assert_int_equal(s.faults[METER_SILENT].count, 1);
+    assert_int_equal(s.faults[METER_SILENT].recovered, 0);
+    assert_true(isnan(s.faults[METER_SILENT].median_s));
+    assert_int_equal(s.faults[METER_SLOW].count, 1);
+    assert_int_equal(s.faults[METER_FULL].count, 0);
+    meter_history_free(&history);
+}
+
 static void nothing_happened_sums_up_to_nothing(void **state)
 {
     (void)state;
@@ -199,6 +233,7 @@ int main(void)
         cmocka_unit_test(sums_up_a_run),
         cmocka_unit_test(the_end_has_the_last_word_on_time_and_accuracy),
         cmocka_unit_test(the_parts_of_a_resumed_run_add_up),
+        cmocka_unit_test(sums_up_faults_by_kind),
         cmocka_unit_test(nothing_happened_sums_up_to_nothing),
         cmocka_unit_test(absurd_numbers_do_not_overflow_the_sums),
         cmocka_unit_test(survives_each_allocation_failing),

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BEAT_NS (250 * INT64_C(1000000))
 #define CALL_NS (200 * INT64_C(1000000)) /* between attempts to reach a coordinator */
 
 void agent_fail(agent *a, edgeps_err err)
@@ -25,6 +24,13 @@ void agent_report(agent *a, uint16_t type, uint64_t generation, int64_t round, w
     edgeps_err err = frame_send(a->control, &a->stamp, type, generation, round, w);
     if (err == EDGEPS_NOMEM)
         agent_fail(a, diag_fail(a->diag, err, "no memory to report"));
+}
+
+void agent_trouble(agent *a, edgeps_err err, const char *text)
+{
+    wire_writer w = {0};
+    message_put_trouble(&w, &(message_trouble){.code = (uint32_t)err, .text = text});
+    agent_report(a, MESSAGE_TROUBLE, 0, 0, &w);
 }
 
 static void *no_payload(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)
@@ -74,7 +80,8 @@ static void beat(void *ctx)
         err = frame_send(a->pulse, &a->stamp, MESSAGE_BEAT, 0, 0, NULL);
     if (err == EDGEPS_NOMEM)
         agent_fail(a, diag_fail(a->diag, err, "no memory for a heartbeat"));
-    if (loop_timer_start(a->loop, BEAT_NS, beat, a, NULL))
+    int64_t pause_ns = (int64_t)(a->settings.beat_s * CLOCK_NS_PER_S);
+    if (loop_timer_start(a->loop, pause_ns, beat, a, NULL))
         agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a timer"));
 }
 
@@ -113,14 +120,6 @@ static edgeps_err settle(agent *a)
     return err ? err : edges_listen(a);
 }
 
-/* The coordinator learns why an agent cannot go on before the connection ends. */
-static void tell_trouble(agent *a, edgeps_err err)
-{
-    wire_writer w = {0};
-    message_put_trouble(&w, &(message_trouble){.code = (uint32_t)err, .text = a->diag->text});
-    agent_report(a, MESSAGE_TROUBLE, 0, 0, &w);
-}
-
 static void welcome(agent *a, const void *payload, size_t bytes)
 {
     a->settings_bytes = mem_alloc(bytes, 1);
@@ -137,7 +136,7 @@ static void welcome(agent *a, const void *payload, size_t bytes)
         a->settings.storage_dir = a->options->storage;
     edgeps_err err = settle(a);
     if (err) {
-        tell_trouble(a, err);
+        agent_trouble(a, err, a->diag->text);
         return;
     }
     a->welcomed = true;
@@ -161,7 +160,7 @@ static void plan_arrived(agent *a, const void *payload, size_t bytes)
     a->plan = next;
     edgeps_err err = roles_plan(a);
     if (err) {
-        tell_trouble(a, err);
+        agent_trouble(a, err, a->diag->text);
         return;
     }
     roles_allow(a, a->allowed);

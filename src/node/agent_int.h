@@ -149,6 +149,10 @@ void agent_fail(agent *a, edgeps_err err);
 /* agent.c: a message without or with a payload to the coordinator. */
 void agent_report(agent *a, uint16_t type, uint64_t generation, int64_t round, wire_writer *w);
 
+/* agent.c: tells the coordinator why this agent cannot go on, or (EDGEPS_FULL) that it has no room
+ * for a server. */
+void agent_trouble(agent *a, edgeps_err err, const char *text);
+
 /* edges.c */
 edgeps_err edges_listen(agent *a);
 void edges_wish(agent *a, agent_role child, const proto_effect *connect);

@@ -3,8 +3,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
-#include <signal.h>
-
 #define QUEUE_ROOM (sizeof((host *)0)->queue / sizeof(coordinator_event))
 
 static void enqueue(host *h, coordinator_event event)
@@ -83,25 +81,6 @@ static void save(host *h, int64_t round)
     transfer_save(h, round);
 }
 
-static void expel(host *h, int32_t node)
-{
-    member *m = h->of_node[node];
-    char text[64];
-    snprintf(text, sizeof text, "silent: not heard for %.1f s", h->options->silent_s);
-    record_event(h, (meter_event){.kind = METER_LOST,
-                                  .epoch = h->now_epoch,
-                                  .node = host_name(h, node),
-                                  .text = text});
-    h->of_node[node] = NULL;
-    if (m) {
-        m->node = -1;
-        conn_close(m->conn);
-    }
-    h->options->signal_node(h->options->launcher, (size_t)node, SIGKILL);
-    transfer_lost(h, (size_t)node);
-    replan_check_measured(h);
-}
-
 static void finish(host *h)
 {
     edgeps_err err = record_model(h);
@@ -147,12 +126,19 @@ static void carry_out(host *h, const coordinator_effect *effect)
         break;
     case COORDINATOR_EPOCH_ENDED:
         record_epoch(h, (int64_t)effect->index);
+        faults_epoch(h);
         break;
     case COORDINATOR_SAVE:
         save(h, effect->round);
         break;
+    case COORDINATOR_SUSPECT:
+        faults_suspect(h, effect->node);
+        break;
+    case COORDINATOR_CLEAR:
+        faults_clear(h, effect->node);
+        break;
     case COORDINATOR_EXPEL:
-        expel(h, effect->node);
+        faults_expel(h, effect->node);
         break;
     case COORDINATOR_FINISH:
         finish(h);

@@ -9,7 +9,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define TICK_NS (200 * INT64_C(1000000))
+#define TICK_NS (25 * INT64_C(1000000)) /* how much later than due a silent node is found */
+#define BEAT_S 0.25                     /* most between two heartbeats */
 #define GATHER_NS (60 * INT64_C(1000000000))
 #define LATE_NS (500 * INT64_C(1000000)) /* a timer is so late where the process stood still */
 #define HELLO_MAX_BYTES 4096 /* the only frame that is taken of who has not said its name */
@@ -117,6 +118,7 @@ static void welcome(host *h, size_t node)
         .samples_per_s = of->compute_samples_per_s,
         .free_bytes = of->free_bytes,
         .silent_s = o->silent_s,
+        .beat_s = fmin(BEAT_S, o->suspect_s / 4),
         .orphan_s = o->orphan_s,
         .peers = peers,
         .addresses = h->addresses,
@@ -202,6 +204,7 @@ static bool done(host *h, member *m, const void *payload, uint64_t bytes)
     sum->wait_s += d.wait_s;
     sum->pull_s += d.pull_s;
     h->tally.workers++;
+    h->health[m->node].worked_s = d.compute_s + d.push_s;
     drive_post(h, (coordinator_event){
                       .kind = COORDINATOR_DONE, .node = (int32_t)m->node, .round = d.round});
     return true;
@@ -212,40 +215,11 @@ static void round_committed(host *h, const wire_header *header)
     drive_post(h, (coordinator_event){.kind = COORDINATOR_ROUND,
                                       .generation = header->generation,
                                       .round = header->round});
+    faults_round(h, header);
     record_event(h, (meter_event){.kind = METER_ROUND,
                                   .epoch = h->now_epoch,
                                   .round = (header->round - 1) % h->rounds + 1,
                                   .rounds = h->rounds});
-}
-
-static bool late(host *h, const wire_header *header, const void *payload)
-{
-    message_late m;
-    if (!message_get_late(payload, header->length, &m) || m.node >= h->net->count ||
-        header->round < 1)
-        return false;
-    record_event(h, (meter_event){.kind = METER_LATE,
-                                  .epoch = (header->round - 1) / h->rounds + 1,
-                                  .round = (header->round - 1) % h->rounds + 1,
-                                  .node = host_name(h, m.node),
-                                  .text = m.role == MESSAGE_LOCAL
-                                              ? "its gradient came after the sum"
-                                              : "the sum of its workers came after the sum"});
-    return true;
-}
-
-/* An agent that cannot go on: before training begins the job cannot either. */
-static bool trouble(host *h, member *m, const void *payload, uint64_t bytes)
-{
-    message_trouble t;
-    if (!message_get_trouble(payload, bytes, &t))
-        return false;
-    if (h->coordinator.phase == COORDINATOR_GATHERING) {
-        host_fail(h, diag_fail(h->diag, (edgeps_err)t.code, "%s", t.text));
-        return true;
-    }
-    log_line(LOG_WARNING, "node %s cannot go on: %s", host_name(h, m->node), t.text);
-    return false;
 }
 
 static bool report(host *h, member *m, const wire_header *header, const void *payload)
@@ -270,9 +244,9 @@ static bool report(host *h, member *m, const wire_header *header, const void *pa
         transfer_moved(h, header->round, moved.ok, moved.text);
         return true;
     case MESSAGE_LATE:
-        return late(h, header, payload);
+        return faults_late(h, header, payload);
     case MESSAGE_TROUBLE:
-        return trouble(h, m, payload, header->length);
+        return faults_trouble(h, m, payload, header->length);
     default:
         return transfer_frame(h, m, header, payload);
     }
@@ -315,23 +289,6 @@ static void frame(void *ctx, conn *c, const uint8_t *header, void *payload)
         drive_post(h, (coordinator_event){.kind = COORDINATOR_HEARD, .node = (int32_t)m->node});
 }
 
-static void lose(host *h, member *m, const char *text)
-{
-    size_t node = (size_t)m->node;
-    h->of_node[node] = NULL;
-    h->given_up[node] = true;
-    bool known = h->coordinator.present[node];
-    drive_post(h, (coordinator_event){.kind = COORDINATOR_LOST, .node = (int32_t)node});
-    if (!known)
-        return;
-    record_event(h, (meter_event){.kind = METER_LOST,
-                                  .epoch = h->now_epoch,
-                                  .node = host_name(h, m->node),
-                                  .text = text});
-    transfer_lost(h, node);
-    replan_check_measured(h);
-}
-
 static void closed(void *ctx, conn *c, edgeps_err err, const char *text)
 {
     member *m = ctx;
@@ -343,13 +300,10 @@ static void closed(void *ctx, conn *c, edgeps_err err, const char *text)
             *at = m->next;
             break;
         }
-    if (m->node >= 0 && !h->ended) {
-        char why[256];
-        snprintf(why, sizeof why, "dead: %s", err ? text : "its connection ended");
-        lose(h, m, why);
-    } else if (m->node >= 0) {
+    if (m->node >= 0 && !h->ended)
+        faults_lost(h, (int32_t)m->node, err ? text : "its connection ended");
+    else if (m->node >= 0)
         h->of_node[m->node] = NULL;
-    }
     mem_free(m->payload);
     mem_free(m);
     if (h->ended && !h->members)
@@ -407,7 +361,8 @@ static void stop_gathering(void *ctx)
             continue;
         record_event(h, (meter_event){.kind = METER_LOST,
                                       .node = host_name(h, (int64_t)i),
-                                      .text = "never joined"});
+                                      .fault = meter_faults[METER_SILENT],
+                                      .text = "silent: never joined"});
         drive_post(h, (coordinator_event){.kind = COORDINATOR_LOST, .node = (int32_t)i});
     }
 }
@@ -495,10 +450,11 @@ static edgeps_err make(host *h, bool follow)
     h->shard_of = mem_alloc(n, sizeof *h->shard_of);
     h->incarnation = mem_alloc(n, sizeof *h->incarnation);
     h->given_up = mem_alloc(n, sizeof *h->given_up);
+    h->health = mem_alloc(n, sizeof *h->health);
     h->addresses = mem_alloc(n, sizeof *h->addresses);
     h->names = mem_alloc(n, sizeof *h->names);
     if (!h->of_node || !h->samples_of || !h->shard_of || !h->incarnation || !h->given_up ||
-        !h->addresses || !h->names || network_copy(o->net, &h->net))
+        !h->health || !h->addresses || !h->names || network_copy(o->net, &h->net))
         return diag_fail(h->diag, EDGEPS_NOMEM, "no memory for %zu nodes", n);
     for (size_t i = 0; i < n; i++) {
         h->names[i] = o->net->nodes[i].name;
@@ -517,6 +473,8 @@ static edgeps_err make(host *h, bool follow)
                               .epochs = o->epochs,
                               .rounds_per_epoch = h->rounds,
                               .start_epoch = h->saved.round / h->rounds,
+                              .spare_suspects = o->patience.quorum > 0,
+                              .suspect_after_ns = (int64_t)(o->suspect_s * CLOCK_NS_PER_S),
                               .silent_after_ns = (int64_t)(o->silent_s * CLOCK_NS_PER_S)};
     char *record = NULL;
     err = coord_latest(h->coord, h->diag, &co.start_generation, &record);
@@ -578,6 +536,7 @@ static void free_host(host *h)
     mem_free(h->shard_of);
     mem_free(h->incarnation);
     mem_free(h->given_up);
+    mem_free(h->health);
     mem_free(h->addresses);
     mem_free(h->names);
     trust_free(h->keys);

@@ -41,17 +41,17 @@ typedef struct host_options {
     const char *const *node_storage; /* folders, likewise; NULL: in out_dir */
     const char *certs;               /* folder of certificates for TLS; NULL: plain */
     bool insecure;                   /* plain beyond loopback, too */
-    bool resume;     /* take over the agents of a killed coordinator, or else go on from the newest
-                        checkpoint in out_dir */
-    double silent_s; /* a node that is not heard for so long is gone */
-    double orphan_s; /* agents live so long without a coordinator; 0: they end with it */
+    bool resume;      /* take over the agents of a killed coordinator, or else go on from the newest
+                         checkpoint in out_dir */
+    double suspect_s; /* a node that is not heard for so long is suspected */
+    double silent_s;  /* a node that is not heard for so long is gone */
+    double orphan_s;  /* agents live so long without a coordinator; 0: they end with it */
     meter_observer *observe;
     void *observer;
     /* Starts an agent for every node; they shall join at `port`. Not called where the agents of a
      * killed coordinator are still there. */
     edgeps_err (*launch)(void *launcher, int port, edgeps_diag *diag);
-    /* Sends a signal to a node's agent: the scenario's kill and stop, and the end of a silent one.
-     */
+    /* Sends a signal to a node's agent: the scenario's kill and stop. */
     void (*signal_node)(void *launcher, size_t node, int signo);
     /* Changes a link's rate, a node's free storage or its speed as the scenario says; NULL: the
      * agents keep rates, latencies, caps and storage themselves where they emulate. */

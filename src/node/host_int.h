@@ -1,6 +1,7 @@
 /* The host's insides, shared by host.c (members and the loop), drive.c (what the coordinator asks
- * for), replan.c (measure, plan), transfer.c (moves, checkpoints) and record.c (events, files). All
- * runs on the loop's thread but for the planning and the scoring themselves. */
+ * for), faults.c (who is in trouble), replan.c (measure, plan), transfer.c (moves, checkpoints) and
+ * record.c (events, files). All runs on the loop's thread but for the planning and the scoring
+ * themselves. */
 #ifndef EDGEPS_NODE_HOST_INT_H
 #define EDGEPS_NODE_HOST_INT_H
 
@@ -79,17 +80,28 @@ typedef struct scenario_timer {
     const network_event *event;
 } scenario_timer;
 
+/* How a node does. */
+typedef struct health {
+    const char *fault; /* no round is committed since; NULL: none, or rounds go on */
+    int64_t since_ns;
+    uint64_t generation; /* in force then */
+    double worked_s;     /* computing and pushing in this epoch, as it told; 0: it has not */
+    bool slow;           /* in the last epoch */
+} health;
+
 struct host {
     const host_options *options;
     edgeps_diag *diag;
     edgeps_err outcome;
     bool ended;
-    bool follows;   /* a killed coordinator; until its plan is announced again */
-    bool alone;     /* nobody of whom it wanted to take over is there */
-    bool started;   /* the events of this coordinator have begun */
-    bool *given_up; /* per node: the job went on without the process that says hello again */
-    size_t kept;    /* processes that go on with this coordinator */
-    int port;       /* of the coordinator before */
+    bool follows;         /* a killed coordinator; until its plan is announced again */
+    bool alone;           /* nobody of whom it wanted to take over is there */
+    bool started;         /* the events of this coordinator have begun */
+    bool *given_up;       /* per node: the job went on without the process that says hello again */
+    health *health;       /* per node */
+    int64_t newest_round; /* committed; a lost global server's successor may begin below it */
+    size_t kept;          /* processes that go on with this coordinator */
+    int port;             /* of the coordinator before */
     int64_t gathers_until_ns;
     trust *keys;
     loop *loop;
@@ -157,6 +169,16 @@ void takeover_done(host *h);
 /* drive.c */
 void drive_post(host *h, coordinator_event event);
 bool drive_heard(host *h, const member *m, const wire_header *header);
+
+/* faults.c */
+void faults_suspect(host *h, int32_t node);
+void faults_clear(host *h, int32_t node);
+void faults_expel(host *h, int32_t node);                 /* who is silent */
+void faults_lost(host *h, int32_t node, const char *why); /* whose connection ended */
+bool faults_trouble(host *h, const member *m, const void *payload, uint64_t bytes);
+bool faults_late(host *h, const wire_header *header, const void *payload);
+void faults_round(host *h, const wire_header *header); /* committed */
+void faults_epoch(host *h);                            /* ended */
 
 /* replan.c */
 void replan_want(host *h, coordinator_why why);

@@ -227,6 +227,7 @@ static void walk_settings(walk *k, message_welcome *m)
     walk_f64(k, &m->samples_per_s);
     walk_i64(k, &m->free_bytes);
     walk_f64(k, &m->silent_s);
+    walk_f64(k, &m->beat_s);
     walk_f64(k, &m->orphan_s);
 }
 

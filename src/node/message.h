@@ -105,6 +105,7 @@ typedef struct message_welcome {
     double samples_per_s;
     int64_t free_bytes;
     double silent_s;     /* who is not heard for so long is gone */
+    double beat_s;       /* how often the agent says that it lives */
     double orphan_s;     /* how long it lives without a coordinator */
     const double *peers; /* 3 x node_count: latency to, cap to, cap from; owned when decoded */
     const char *const *addresses; /* where each node listens; the array is owned when decoded */

@@ -127,8 +127,11 @@ bool moves_begin(agent *a, edge *e, const message_state *m, const wire_header *h
     if (!a->global.active)
         moves_drop_checkpoints(a);
     a->coming = p;
-    if (buffers_fit(b, a->store, &a->job, m->children, &diag)) {
+    edgeps_err err = buffers_fit(b, a->store, &a->job, m->children, &diag);
+    if (err) {
         buffers_release(b, a->store);
+        if (err == EDGEPS_FULL)
+            agent_trouble(a, err, diag.text);
         return refuse(a, &p, diag.text);
     }
     a->coming.edge = e;

@@ -90,6 +90,7 @@ void fixture_make(fixture *f, size_t count, int64_t samples, int64_t batch)
                                 .momentum = 0.9,
                                 .reference_backend = true,
                                 .adjust = ADAPT_ADJUST,
+                                .suspect_s = 20,
                                 .silent_s = 20,
                                 .data_dir = f->data,
                                 .out_dir = f->dir,

@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static void must_run(fixture *f)
 {
@@ -180,6 +182,70 @@ static void a_job_learns_and_records_what_happened(void **state)
     if (!(last->measured.accuracy > 0.8))
         fail_msg("accuracy %g", last->measured.accuracy);
     assert_non_null(fixture_nth(&f, METER_END, 0));
+    fixture_free(&f);
+}
+
+static void path_of_checkpoints(const fixture *f, char *path, size_t size)
+{
+    snprintf(path, size, "%s/checkpoints", f->dir);
+}
+
+static fixture *hindered; /* by a file where its folder of checkpoints should be */
+static meter_observer *observe_all;
+
+static void make_way(void *observer, const meter_event *event)
+{
+    char path[128];
+    observe_all(observer, event);
+    if (event->kind != METER_WARNING)
+        return;
+    path_of_checkpoints(hindered, path, sizeof path);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+}
+
+static void a_checkpoint_that_cannot_be_written_is_told_and_the_next_one_is(void **state)
+{
+    (void)state;
+    fixture f;
+    char path[128];
+    checkpoint cp;
+    fixture_make(&f, 3, 300, 50);
+    f.options.epochs = 2;
+    path_of_checkpoints(&f, path, sizeof path);
+    FILE *obstacle = fopen(path, "we");
+    assert_non_null(obstacle);
+    fclose(obstacle);
+    hindered = &f;
+    observe_all = f.options.observe;
+    f.options.observe = make_way;
+    must_run(&f);
+    const fixture_event *warning = fixture_nth(&f, METER_WARNING, 0);
+    assert_non_null(warning);
+    assert_non_null(strstr(warning->text, "no checkpoint of epoch 1, the one before stays: "));
+    assert_null(fixture_nth(&f, METER_WARNING, 1));
+    assert_int_equal(fixture_nth(&f, METER_CHECKPOINT, 0)->epoch, 2);
+    assert_non_null(fixture_nth(&f, METER_EPOCH, 1));
+    assert_int_equal(checkpoint_load_newest(path, NULL, &cp), EDGEPS_OK);
+    assert_int_equal(cp.epoch, 2);
+    checkpoint_free(&cp);
+    fixture_free(&f);
+}
+
+/* The third node takes 0.8 s for a gradient, the two others what this machine takes. */
+static void a_straggler_is_told_once_until_it_is_in_time_again(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_make(&f, 3, 60, 20);
+    f.net->nodes[2].compute_samples_per_s = 25;
+    f.options.emulate = true;
+    f.options.epochs = 2;
+    must_run(&f);
+    const fixture_event *fault = fixture_nth(&f, METER_FAULT, 0);
+    assert_non_null(fault);
+    assert_int_equal(strncmp(fault->text, "c ", 2), 0);
+    assert_null(fixture_nth(&f, METER_FAULT, 1));
     fixture_free(&f);
 }
 
@@ -437,6 +503,8 @@ int main(void)
         cmocka_unit_test(a_round_closes_at_its_time_out_with_the_weights_of_who_is_in),
         cmocka_unit_test(rounds_go_on_without_a_worker_that_stands_still),
         cmocka_unit_test(a_job_learns_and_records_what_happened),
+        cmocka_unit_test(a_checkpoint_that_cannot_be_written_is_told_and_the_next_one_is),
+        cmocka_unit_test(a_straggler_is_told_once_until_it_is_in_time_again),
         cmocka_unit_test(the_global_server_moves_when_its_storage_falls_and_nothing_is_lost),
         cmocka_unit_test(without_adjusting_the_job_says_what_it_would_do),
         cmocka_unit_test(a_resumed_job_goes_on_from_the_last_checkpoint),

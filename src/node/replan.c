@@ -15,13 +15,22 @@ void replan_measure(host *h, void (*then)(host *h))
     replan_check_measured(h);
 }
 
+/* With a quorum the job does not stand still for a node that may be silent: it has measured before.
+ */
+static bool is_awaited(const host *h, size_t node)
+{
+    const member *m = h->of_node[node];
+    bool spared = h->coordinator.options.spare_suspects && h->coordinator.suspected[node];
+    return m && m->welcomed && !m->measured && !spared;
+}
+
 /* Who is gone need not answer any more. */
 void replan_check_measured(host *h)
 {
     if (!h->measured)
         return;
     for (size_t i = 0; i < h->net->count; i++)
-        if (h->of_node[i] && h->of_node[i]->welcomed && !h->of_node[i]->measured)
+        if (is_awaited(h, i))
             return;
     void (*then)(host * h) = h->measured;
     h->measured = NULL;

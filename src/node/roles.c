@@ -493,37 +493,45 @@ static void begin_generation(agent *a)
     edges_drop_wish(a, AGENT_LOCAL);
 }
 
-edgeps_err roles_plan(agent *a)
+/* Each role's machine gets its part of the plan, once the room that it needs is there. */
+static edgeps_err give_parts(agent *a, int32_t *children)
 {
     const plan *pl = &a->plan.plan;
     int32_t node = (int32_t)a->settings.node;
-    int32_t *children = mem_alloc(pl->count, sizeof *children);
-    if (!children)
-        return diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a plan");
-    begin_generation(a);
     size_t locals = list_children(pl, node, true, children);
     edgeps_err err = fit(a, &a->global_buffers, locals);
     if (locals == 0)
         moves_drop_checkpoints(a);
-    if (!err)
-        carry_out_all(a, AGENT_GLOBAL, NULL,
-                      global_plan(&a->global, pl->generation, children, locals, &a->effects));
+    if (err)
+        return err;
+    carry_out_all(a, AGENT_GLOBAL, NULL,
+                  global_plan(&a->global, pl->generation, children, locals, &a->effects));
     size_t workers = list_children(pl, node, false, children);
-    if (!err)
-        err = fit(a, &a->local_buffers, workers);
-    if (!err)
-        stand_by(a, workers > 0 && a->plan.standby == node);
-    if (!err)
-        carry_out_all(a, AGENT_LOCAL, NULL,
-                      local_plan(&a->local,
-                                 &(local_part){.generation = pl->generation,
-                                               .global = pl->global,
-                                               .children = children,
-                                               .count = workers},
-                                 &a->effects));
-    if (!err)
-        carry_out_all(a, AGENT_WORKER, NULL,
-                      worker_plan(&a->worker, pl->generation, pl->parent[node], &a->effects));
+    err = fit(a, &a->local_buffers, workers);
+    if (err)
+        return err;
+    stand_by(a, workers > 0 && a->plan.standby == node);
+    carry_out_all(a, AGENT_LOCAL, NULL,
+                  local_plan(&a->local,
+                             &(local_part){.generation = pl->generation,
+                                           .global = pl->global,
+                                           .children = children,
+                                           .count = workers},
+                             &a->effects));
+    carry_out_all(a, AGENT_WORKER, NULL,
+                  worker_plan(&a->worker, pl->generation, pl->parent[node], &a->effects));
+    return EDGEPS_OK;
+}
+
+edgeps_err roles_plan(agent *a)
+{
+    int32_t *children = mem_alloc(a->plan.plan.count, sizeof *children);
+    if (!children)
+        return diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a plan");
+    begin_generation(a);
+    edgeps_err err = give_parts(a, children);
+    if (err) /* what is here of the global server stays as it is until the next plan */
+        global_freeze(&a->global);
     mem_free(children);
     roles_deliver(a);
     return err;

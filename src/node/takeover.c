@@ -17,7 +17,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -274,10 +273,10 @@ void takeover_gathered(host *h)
             continue;
         if (plan_has_role(pl, i)) {
             h->given_up[i] = true;
-            h->options->signal_node(h->options->launcher, i, SIGKILL);
             record_event(h, (meter_event){.kind = METER_LOST,
                                           .epoch = h->now_epoch,
                                           .node = host_name(h, (int64_t)i),
+                                          .fault = meter_faults[METER_DEAD],
                                           .text = "dead: gone with the coordinator before"});
         }
         drive_post(h, (coordinator_event){.kind = COORDINATOR_LOST, .node = (int32_t)i});

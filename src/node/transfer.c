@@ -259,7 +259,8 @@ static void scored(void *ctx)
         end_save(h, true);
 }
 
-static edgeps_err write_checkpoint(host *h, uint64_t generation)
+/* Without it the job goes on: the older one is still valid, and the next epoch brings another. */
+static void write_checkpoint(host *h, uint64_t generation)
 {
     const job *j = &h->options->job;
     char dir[4096];
@@ -272,11 +273,15 @@ static edgeps_err write_checkpoint(host *h, uint64_t generation)
                      .parameter_count = j->parameter_count,
                      .parameters = h->saved.parameters,
                      .velocity = h->saved.velocity};
-    edgeps_err err = checkpoint_write(dir, &cp, JOB_CHECKPOINTS_KEPT, h->diag);
-    if (!err)
+    edgeps_diag diag = {.text = ""};
+    if (!checkpoint_write(dir, &cp, JOB_CHECKPOINTS_KEPT, &diag)) {
         record_event(h,
                      (meter_event){.kind = METER_CHECKPOINT, .epoch = h->now_epoch, .text = dir});
-    return err;
+        return;
+    }
+    diag_wrap(&diag, EDGEPS_IO, "no checkpoint of epoch %lld, the one before stays",
+              (long long)cp.epoch);
+    record_event(h, (meter_event){.kind = METER_WARNING, .text = diag.text});
 }
 
 static void arrived(host *h, const message_state *end, uint64_t generation)
@@ -286,7 +291,7 @@ static void arrived(host *h, const message_state *end, uint64_t generation)
         host_state fresh = h->incoming;
         h->incoming = h->saved;
         h->saved = fresh;
-        err = write_checkpoint(h, generation);
+        write_checkpoint(h, generation);
     }
     if (!err && loop_work(h->loop, score, scored, h))
         err = diag_fail(h->diag, EDGEPS_NOMEM, "no memory to score the model");

@@ -7,6 +7,7 @@
 
 #define MOST_FAILED_MOVES 5
 #define LEAST_PAUSE_NS (500 * INT64_C(1000000)) /* ticks come more often */
+#define MOST_FULL_PLANS 5
 
 edgeps_err coordinator_make(const coordinator_options *options, coordinator *out)
 {
@@ -20,10 +21,11 @@ edgeps_err coordinator_make(const coordinator_options *options, coordinator *out
     c.ready = mem_alloc(n, sizeof *c.ready);
     c.done = mem_alloc(n, sizeof *c.done);
     c.heard_ns = mem_alloc(n, sizeof *c.heard_ns);
+    c.suspected = mem_alloc(n, sizeof *c.suspected);
     edgeps_err err =
         options->in_force ? plan_copy(options->in_force, &c.plan) : plan_make(n, &c.plan);
     if (err || plan_make(n, &c.next) || !c.present || !c.joined || !c.waiting || !c.newcomer ||
-        !c.ready || !c.done || !c.heard_ns) {
+        !c.ready || !c.done || !c.heard_ns || !c.suspected) {
         coordinator_free(&c);
         return EDGEPS_NOMEM;
     }
@@ -45,6 +47,7 @@ void coordinator_free(coordinator *c)
     mem_free(c->ready);
     mem_free(c->done);
     mem_free(c->heard_ns);
+    mem_free(c->suspected);
     plan_free(&c->plan);
     plan_free(&c->next);
     *c = (coordinator){0};
@@ -66,7 +69,7 @@ static bool works(const coordinator *c, size_t i)
 static bool all_workers(const coordinator *c, const bool *flag)
 {
     for (size_t i = 0; i < c->options.node_count; i++)
-        if (works(c, i) && !flag[i])
+        if (works(c, i) && !flag[i] && !(c->options.spare_suspects && c->suspected[i]))
             return false;
     return true;
 }
@@ -197,7 +200,7 @@ static void joined(coordinator *c, const coordinator_event *event, coordinator_e
 static void lost(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
 {
     size_t node = (size_t)event->node;
-    c->waiting[node] = c->newcomer[node] = false;
+    c->waiting[node] = c->newcomer[node] = c->suspected[node] = false;
     switch (c->phase) {
     case COORDINATOR_ENDED:
         return;
@@ -234,6 +237,24 @@ static void forgive_own_pause(coordinator *c, int64_t now_ns)
     c->ticked_ns = now_ns;
 }
 
+static void heard(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
+{
+    c->heard_ns[event->node] = event->now_ns;
+    if (c->suspected[event->node])
+        add(effects, (coordinator_effect){.kind = COORDINATOR_CLEAR, .node = event->node});
+    c->suspected[event->node] = false;
+}
+
+static void suspect(coordinator *c, size_t node, int64_t unheard_ns, coordinator_effects *effects)
+{
+    int64_t after_ns = c->options.suspect_after_ns;
+    if (after_ns == 0 || unheard_ns < after_ns || c->suspected[node])
+        return;
+    c->suspected[node] = true;
+    add(effects, (coordinator_effect){.kind = COORDINATOR_SUSPECT, .node = (int32_t)node});
+    advance(c, effects);
+}
+
 static void tick(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
 {
     forgive_own_pause(c, event->now_ns);
@@ -242,11 +263,29 @@ static void tick(coordinator *c, const coordinator_event *event, coordinator_eff
     /* A step has room for a few dozen effects; who is left over is found at the next tick. */
     size_t most = COORDINATOR_MOST_EFFECTS / 4;
     for (size_t i = 0; i < c->options.node_count && effects->count < most; i++) {
-        if (!c->present[i] || event->now_ns - c->heard_ns[i] < c->options.silent_after_ns)
+        int64_t unheard_ns = event->now_ns - c->heard_ns[i];
+        if (!c->present[i])
             continue;
+        if (unheard_ns < c->options.silent_after_ns) {
+            suspect(c, i, unheard_ns, effects);
+            continue;
+        }
         add(effects, (coordinator_effect){.kind = COORDINATOR_EXPEL, .node = (int32_t)i});
         lost(c, &(coordinator_event){.kind = COORDINATOR_LOST, .node = (int32_t)i}, effects);
     }
+}
+
+/* The plan was made with more room than there is: it is made anew, and announced anew even if it is
+ * the same. */
+static void full(coordinator *c, coordinator_effects *effects)
+{
+    c->moved = c->stale = true;
+    if (c->phase != COORDINATOR_STARTING && c->phase != COORDINATOR_TRAINING)
+        return;
+    if (++c->full_plans >= MOST_FULL_PLANS)
+        end(c, effects, COORDINATOR_FAIL, COORDINATOR_CANNOT_MOVE);
+    else
+        want_plan(c, effects, COORDINATOR_REPAIR);
 }
 
 static void move_on(coordinator *c, coordinator_effects *effects)
@@ -368,7 +407,7 @@ edgeps_err coordinator_step(coordinator *c, const coordinator_event *event,
 {
     bool of_node = event->kind == COORDINATOR_JOINED || event->kind == COORDINATOR_LOST ||
                    event->kind == COORDINATOR_HEARD || event->kind == COORDINATOR_READY ||
-                   event->kind == COORDINATOR_DONE;
+                   event->kind == COORDINATOR_FULL || event->kind == COORDINATOR_DONE;
     if (of_node && (event->node < 0 || (size_t)event->node >= c->options.node_count))
         return EDGEPS_OK;
     switch (event->kind) {
@@ -380,7 +419,7 @@ edgeps_err coordinator_step(coordinator *c, const coordinator_event *event,
         lost(c, event, effects);
         return EDGEPS_OK;
     case COORDINATOR_HEARD:
-        c->heard_ns[event->node] = event->now_ns;
+        heard(c, event, effects);
         return EDGEPS_OK;
     case COORDINATOR_TICK:
         tick(c, event, effects);
@@ -405,9 +444,14 @@ edgeps_err coordinator_step(coordinator *c, const coordinator_event *event,
         c->ready[event->node] |= event->generation == c->plan.generation;
         advance(c, effects);
         return EDGEPS_OK;
+    case COORDINATOR_FULL:
+        full(c, effects);
+        return EDGEPS_OK;
     case COORDINATOR_ROUND:
-        if (event->generation == c->plan.generation && event->round > c->committed_round)
+        if (event->generation == c->plan.generation && event->round > c->committed_round) {
             c->committed_round = event->round;
+            c->full_plans = 0;
+        }
         advance(c, effects);
         return EDGEPS_OK;
     case COORDINATOR_DONE:

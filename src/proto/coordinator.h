@@ -32,6 +32,7 @@ typedef enum coordinator_event_kind {
     COORDINATOR_MOVED,   /* answer to MOVE: `ok` */
     COORDINATOR_COMMITTED, /* answer to COMMIT */
     COORDINATOR_READY,     /* worker `node` can go on in `generation` */
+    COORDINATOR_FULL,      /* `node` has no room for what the plan in force gives it */
     COORDINATOR_ROUND,     /* the global server has every chunk of `round` */
     COORDINATOR_DONE,      /* worker `node` has the parameters of `round`, the epoch's last */
     COORDINATOR_SAVED,     /* answer to SAVE: `ok` */
@@ -60,10 +61,12 @@ typedef enum coordinator_effect_kind {
     COORDINATOR_ALLOW,       /* tell every worker that rounds up to `round` may run */
     COORDINATOR_EPOCH_BEGUN, /* `index` from 1 */
     COORDINATOR_EPOCH_ENDED,
-    COORDINATOR_SAVE,   /* have the global server write a checkpoint of `round` */
-    COORDINATOR_EXPEL,  /* `node` fell silent: end its connection, count it as gone */
-    COORDINATOR_FINISH, /* all epochs are done */
-    COORDINATOR_FAIL,   /* the job cannot go on; `why` tells */
+    COORDINATOR_SAVE,    /* have the global server write a checkpoint of `round` */
+    COORDINATOR_SUSPECT, /* `node` is not heard for a while */
+    COORDINATOR_CLEAR,   /* `node` was suspected, and is heard again */
+    COORDINATOR_EXPEL,   /* `node` fell silent: end its connection, count it as gone */
+    COORDINATOR_FINISH,  /* all epochs are done */
+    COORDINATOR_FAIL,    /* the job cannot go on; `why` tells */
 } coordinator_effect_kind;
 
 typedef enum coordinator_why {
@@ -113,7 +116,10 @@ typedef struct coordinator_options {
     uint64_t start_generation; /* of a resumed job */
     const plan *in_force;      /* what a follower takes over, copied; NULL: nothing */
     bool epoch_begun;          /* of a follower: rounds of the epoch after `start_epoch` may run */
-    int64_t silent_after_ns;   /* a node not heard for so long is gone; 0: never */
+    bool spare_suspects; /* rounds go on without a few: who is suspected is not waited for when an
+                            epoch begins or ends */
+    int64_t suspect_after_ns; /* a node not heard for so long is suspected; 0: never */
+    int64_t silent_after_ns;  /* a node not heard for so long is gone; 0: never */
 } coordinator_options;
 
 typedef struct coordinator {
@@ -127,6 +133,7 @@ typedef struct coordinator {
     bool *done;    /* per node, with this epoch */
     int64_t *heard_ns; /* per node */
     int64_t ticked_ns; /* 0: not yet */
+    bool *suspected;   /* per node */
     plan plan;         /* in force; generation 0 before the first */
     plan next;         /* on its way: being moved to or committed */
     int64_t epoch;     /* the one that runs or comes next, from 1 */
@@ -139,6 +146,7 @@ typedef struct coordinator {
     size_t next_move;
     bool moved;       /* a move began since the last announcement: servers may be frozen */
     int failed_moves; /* since the last commit */
+    int full_plans;   /* that a node had no room for, since the last round */
 } coordinator;
 
 edgeps_err coordinator_make(const coordinator_options *options, coordinator *out);

@@ -318,6 +318,90 @@ static void who_is_not_heard_is_expelled(void **state)
     assert_int_equal(o->effects.items[1].kind, COORDINATOR_WANT_PLAN);
 }
 
+/* Times are in the unit of silent_after_ns. */
+static void at(world *o, coordinator_event_kind kind, int64_t now_ns, int32_t node)
+{
+    step(o, (coordinator_event){.kind = kind, .now_ns = now_ns, .node = node});
+}
+
+static void who_is_not_heard_for_a_while_is_suspected_once_and_cleared_when_heard(void **state)
+{
+    world *o = *state;
+    o->c.options.suspect_after_ns = 300;
+    start(o);
+    at(o, COORDINATOR_HEARD, 0, 0);
+    at(o, COORDINATOR_HEARD, 200, 1);
+    at(o, COORDINATOR_HEARD, 200, 2);
+    at(o, COORDINATOR_TICK, 299, 0);
+    assert_int_equal(o->effects.count, 0);
+    at(o, COORDINATOR_TICK, 300, 0);
+    assert_int_equal(only(o, COORDINATOR_SUSPECT)->node, 0);
+    at(o, COORDINATOR_TICK, 301, 0);
+    assert_int_equal(o->effects.count, 0);
+    at(o, COORDINATOR_HEARD, 302, 0);
+    assert_int_equal(only(o, COORDINATOR_CLEAR)->node, 0);
+    at(o, COORDINATOR_TICK, 500, 0);
+    assert_int_equal(o->effects.count, 2);
+    at(o, COORDINATOR_TICK, 1199, 0);
+    assert_int_equal(only(o, COORDINATOR_SUSPECT)->node, 0);
+    at(o, COORDINATOR_TICK, 1200, 0);
+    assert_int_equal(o->effects.items[0].kind, COORDINATOR_EXPEL);
+    assert_int_equal(o->effects.items[0].node, 1);
+}
+
+/* Worker 2 is stopped: with a quorum rounds go on, and so do epochs. */
+static void an_epoch_ends_without_a_suspect_where_rounds_do(void **state)
+{
+    world *o = *state;
+    for (int spare = 0; spare < 2; spare++) {
+        if (spare) {
+            tear_down(state);
+            set_up(state);
+        }
+        o->c.options.suspect_after_ns = 300;
+        o->c.options.spare_suspects = spare;
+        start(o);
+        for (int32_t i = 0; i < NODES; i++)
+            at(o, COORDINATOR_HEARD, i == 2 ? 0 : 300, i);
+        step(o, (coordinator_event){.kind = COORDINATOR_ROUND, .generation = 1, .round = ROUNDS});
+        step(o, (coordinator_event){.kind = COORDINATOR_DONE, .node = 1, .round = ROUNDS});
+        assert_int_equal(o->effects.count, 0);
+        at(o, COORDINATOR_TICK, 310, 0);
+        assert_int_equal(o->effects.items[0].kind, COORDINATOR_SUSPECT);
+        assert_int_equal(has(o, COORDINATOR_SAVE), spare);
+    }
+}
+
+static void a_node_without_room_for_its_server_brings_a_plan_that_is_announced(void **state)
+{
+    world *o = *state;
+    start(o);
+    at(o, COORDINATOR_FULL, 0, 1);
+    assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_REPAIR);
+    assert_true(o->c.present[1]);
+    give_plan(o, 0, false); /* the same one: a server may wait for it */
+    assert_int_equal(only(o, COORDINATOR_COMMIT)->generation, 2);
+    at(o, COORDINATOR_FULL, 0, 1); /* of the generation before */
+    assert_int_equal(o->effects.count, 0);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    assert_true(has(o, COORDINATOR_WANT_PLAN));
+}
+
+static void plans_for_which_there_is_never_room_end_the_job(void **state)
+{
+    world *o = *state;
+    start(o);
+    for (int k = 0; k < 20 && o->c.phase != COORDINATOR_ENDED; k++) {
+        at(o, COORDINATOR_FULL, 0, 1);
+        if (o->c.phase == COORDINATOR_ENDED)
+            break;
+        o->pl.generation++;
+        give_plan(o, 0, false);
+        step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    }
+    assert_int_equal(only(o, COORDINATOR_FAIL)->why, COORDINATOR_CANNOT_MOVE);
+}
+
 static void the_job_fails_when_nobody_or_no_plan_is_left(void **state)
 {
     world *o = *state;
@@ -480,6 +564,10 @@ int main(void)
         UNIT(the_job_fails_when_five_moves_have_failed_before_a_commit),
         UNIT(a_coordinator_that_stood_still_expels_nobody),
         UNIT(who_is_not_heard_is_expelled),
+        UNIT(who_is_not_heard_for_a_while_is_suspected_once_and_cleared_when_heard),
+        UNIT(an_epoch_ends_without_a_suspect_where_rounds_do),
+        UNIT(a_node_without_room_for_its_server_brings_a_plan_that_is_announced),
+        UNIT(plans_for_which_there_is_never_room_end_the_job),
         UNIT(the_job_fails_when_nobody_or_no_plan_is_left),
         UNIT(a_follower_lets_everybody_go_on),
         UNIT(a_follower_hears_of_an_epoch_that_ended_meanwhile),

@@ -206,6 +206,9 @@ static edgeps_err carry_out(cluster *c, const coordinator_effect *effect)
         c->epoch_begun = false;
         c->progress_s = fmax(c->progress_s, c->now_s);
         return EDGEPS_OK;
+    case COORDINATOR_SUSPECT:
+    case COORDINATOR_CLEAR:
+        return EDGEPS_OK;
     case COORDINATOR_EXPEL:
         return faults_give_up(c, (size_t)effect->node);
     }

@@ -229,19 +229,6 @@ static void a_node_whose_agent_is_started_again_joins(void **state)
     expect_nobody_left(&c);
 }
 
-static void a_stopped_node_is_left_out_when_it_stays_silent(void **state)
-{
-    (void)state;
-    command c;
-    write_network("{\"epoch\": 2, \"node\": \"c\", \"stop\": true}");
-    run(&c, (const char *const[]){"--silent", "1.5", NULL});
-    command_finish(&c);
-    expect_status(&c, 0);
-    expect(&c, "lost c: silent: not heard for 1.5 s");
-    expect_epochs(&c, 3);
-    expect_nobody_left(&c);
-}
-
 /* Node d takes 250 ms for what the others do in 1.25 ms. */
 static void rounds_go_on_without_a_slow_worker_and_what_comes_late_is_counted(void **state)
 {
@@ -410,6 +397,52 @@ static void a_killed_coordinator_is_followed_and_nothing_is_lost(void **state)
     await_nobody_left(&c);
 }
 
+/* The process of the n-th agent, from 0: a number and a time for each, behind the kernel's own. */
+static pid_t agent_process(int n)
+{
+    char text[256];
+    read_agents(text);
+    const char *at = text;
+    for (int k = 0; k < 1 + 2 * n && at; k++)
+        at = strchr(at + 1, ' ');
+    return at ? (pid_t)strtol(at, NULL, 10) : 0;
+}
+
+static void a_stopped_node_is_left_out_and_turned_away_when_it_goes_on(void **state)
+{
+    (void)state;
+    command c;
+    write_network("{\"epoch\": 2, \"node\": \"c\", \"stop\": true}");
+    run(&c, (const char *const[]){"--suspect", "0.5", "--silent", "1.5", "--epochs", "8", NULL});
+    assert_true(command_await(&c, "c is suspected: not heard for 0.5"));
+    assert_true(command_await(&c, "lost c: silent: not heard for 1.5 s"));
+    assert_int_equal(kill(agent_process(2), SIGCONT), 0);
+    assert_true(command_await(&c, "turns this process away: the job has gone on without it"));
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect(&c, "rounds go on, ");
+    expect(&c, "  faults      silent 1; the next round after ");
+    expect_epochs(&c, 8);
+    expect_nobody_left(&c);
+}
+
+/* Stopped for good: with a quorum epochs end without it, too, and at the run's end it is gone. */
+static void with_a_quorum_epochs_end_without_a_stopped_node(void **state)
+{
+    (void)state;
+    command c;
+    write_network("{\"epoch\": 2, \"node\": \"d\", \"stop\": true}");
+    run(&c, (const char *const[]){"--quorum", "0.7", "--round-timeout", "20 ms", "--suspect", "0.3",
+                                  "--silent", "600", NULL});
+    command_finish(&c);
+    expect_status(&c, 0);
+    expect(&c, "d is suspected");
+    expect_epochs(&c, 3);
+    if (strstr(c.text, "lost"))
+        fail_msg("%s", c.text);
+    expect_nobody_left(&c);
+}
+
 static void with_adjusting_off_it_says_what_would_happen_and_why(void **state)
 {
     (void)state;
@@ -572,13 +605,14 @@ int main(void)
         UNIT(a_killed_global_server_is_restored_from_the_checkpoint),
         UNIT(a_killed_global_server_is_restored_from_its_standby),
         UNIT(a_node_whose_agent_is_started_again_joins),
-        UNIT(a_stopped_node_is_left_out_when_it_stays_silent),
         UNIT(rounds_go_on_without_a_slow_worker_and_what_comes_late_is_counted),
         UNIT(a_bad_quorum_time_out_or_staleness_is_refused_in_one_line),
         UNIT(an_interrupted_run_ends_at_once_and_is_resumed),
         UNIT(stores_and_forwards_where_asked),
         UNIT(agents_end_when_their_coordinator_is_killed_and_none_takes_over),
         UNIT(a_killed_coordinator_is_followed_and_nothing_is_lost),
+        UNIT(a_stopped_node_is_left_out_and_turned_away_when_it_goes_on),
+        UNIT(with_a_quorum_epochs_end_without_a_stopped_node),
         UNIT(with_adjusting_off_it_says_what_would_happen_and_why),
         UNIT(servers_move_when_storage_falls),
         UNIT(bad_input_is_refused_in_one_line),
