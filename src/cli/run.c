@@ -39,6 +39,7 @@ enum {
     SHARDS,
     TRANSFER,
     BATCH,
+    LOCAL_STEPS,
     SAMPLES,
     RATE,
     MOMENTUM,
@@ -79,7 +80,8 @@ static const options_row rows[OPTIONS] = {
     [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", true},
     [SHARDS] = {"shards", "N", NULL, "1: a run carries the model whole", false},
     [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", true},
-    [BATCH] = {"batch", "N", "32", "samples of an average worker in a round", true},
+    [BATCH] = {"batch", "N", "32", "samples of an average worker in a step", true},
+    [LOCAL_STEPS] = {"local-steps", "T", "1", "steps that a worker makes in a round", true},
     [SAMPLES] = {"samples", "N", "0", "training samples to use; 0: all", true},
     [RATE] = {"rate", "LR", "0.03", "learning rate of SGD", true},
     [MOMENTUM] = {"momentum", "M", "0.9", "momentum of SGD", true},
@@ -202,12 +204,15 @@ static edgeps_err read_split(run *r, edgeps_diag *diag)
 
 static edgeps_err read_job(run *r, edgeps_diag *diag)
 {
-    int64_t batch, samples;
+    int64_t batch, steps, samples;
     job_transfer transfer;
     nn_dataset *data = NULL;
     edgeps_err err = setting_transfer(r->value[TRANSFER], diag, &transfer);
     if (!err)
         err = options_whole("batch", r->value[BATCH], 1, 65536, diag, &batch);
+    if (!err)
+        err = options_whole("local-steps", r->value[LOCAL_STEPS], 1, SETTING_MOST_STEPS, diag,
+                            &steps);
     if (!err)
         err = options_whole("samples", r->value[SAMPLES], 0, INT64_C(1) << 40, diag, &samples);
     if (!err)
@@ -217,7 +222,9 @@ static edgeps_err read_job(run *r, edgeps_diag *diag)
     if (samples == 0)
         samples = (int64_t)nn_dataset_count(data, NN_TRAIN);
     nn_dataset_close(data);
-    return job_make(r->value[MODEL], samples, batch, transfer, diag, &r->host.job);
+    err = job_make(r->value[MODEL], samples, batch, transfer, diag, &r->host.job);
+    r->host.job.local_steps = steps;
+    return err;
 }
 
 static edgeps_err read_choices(run *r, edgeps_diag *diag)
@@ -472,9 +479,9 @@ static edgeps_err train(run *r, edgeps_diag *diag)
 /* What the agents of a killed coordinator are told stays as it is as long as they may be there. */
 static edgeps_err check_told(const run *r, edgeps_diag *diag)
 {
-    static const int told[] = {MODEL,    DATA,   TRANSFER,      BATCH,     SAMPLES, RATE,
-                               MOMENTUM, QUORUM, ROUND_TIMEOUT, STALENESS, SPLIT,   SEED,
-                               RATES,    LAB,    BACKEND,       CERTS};
+    static const int told[] = {MODEL, DATA,     TRANSFER, BATCH,         LOCAL_STEPS, SAMPLES,
+                               RATE,  MOMENTUM, QUORUM,   ROUND_TIMEOUT, STALENESS,   SPLIT,
+                               SEED,  RATES,    LAB,      BACKEND,       CERTS};
     char *port = NULL;
     edgeps_err err = rundir_recall(r->value[OUT], "port", diag, &port);
     bool missed = port && strcmp(port, "0") != 0;

@@ -14,7 +14,7 @@ edgeps_err setting_transfer(const char *text, edgeps_diag *diag, job_transfer *o
 
 edgeps_err setting_read(const char *const *values, edgeps_diag *diag, setting *out)
 {
-    int64_t seed, locals, batch, samples;
+    int64_t seed, locals, batch, steps, samples;
     job_transfer transfer;
     setting s = {.max_locals = 0};
     edgeps_err err = options_whole("seed", values[SETTING_SEED], 0, INT64_MAX, diag, &seed);
@@ -23,6 +23,9 @@ edgeps_err setting_read(const char *const *values, edgeps_diag *diag, setting *o
                             &locals);
     if (!err)
         err = options_whole("batch", values[SETTING_BATCH], 1, 65536, diag, &batch);
+    if (!err)
+        err = options_whole("local-steps", values[SETTING_LOCAL_STEPS], 1, SETTING_MOST_STEPS, diag,
+                            &steps);
     if (!err)
         err =
             options_whole("samples", values[SETTING_SAMPLES], 1, INT64_C(1) << 40, diag, &samples);
@@ -35,6 +38,7 @@ edgeps_err setting_read(const char *const *values, edgeps_diag *diag, setting *o
         err = job_make(values[SETTING_MODEL], samples, batch, transfer, diag, &s.job);
     if (err)
         return err;
+    s.job.local_steps = steps;
     s.max_locals = (size_t)locals;
     s.place.seed = (uint64_t)seed;
     *out = s;

@@ -14,6 +14,7 @@ enum {
     SETTING_MAX_LOCALS,
     SETTING_TRANSFER,
     SETTING_BATCH,
+    SETTING_LOCAL_STEPS,
     SETTING_SAMPLES,
     SETTING_DEADLINE,
     SETTING_OPTIONS /* the first of the command's own */
@@ -28,10 +29,14 @@ enum {
     [SETTING_MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", false},                  \
     [SETTING_TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward",        \
                           false},                                                                  \
-    [SETTING_BATCH] = {"batch", "N", "32", "samples of an average worker in a round", false},      \
+    [SETTING_BATCH] = {"batch", "N", "32", "samples of an average worker in a step", false},       \
+    [SETTING_LOCAL_STEPS] = {"local-steps", "T", "1", "steps that a worker makes in a round",      \
+                             false},                                                               \
     [SETTING_SAMPLES] = {"samples", "N", "60000", "training samples of all workers", false},       \
     [SETTING_DEADLINE] = {"deadline", "TIME", NULL, "stop searching after, such as \"5 s\"",       \
                           false}
+
+#define SETTING_MOST_STEPS 65536
 
 typedef struct setting {
     job job;

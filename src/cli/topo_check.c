@@ -56,6 +56,7 @@ static edgeps_err check(const char *path, const char *const *value, edgeps_diag 
                                                 [SETTING_MAX_LOCALS] = value[MAX_LOCALS],
                                                 [SETTING_TRANSFER] = value[TRANSFER],
                                                 [SETTING_BATCH] = "1",
+                                                [SETTING_LOCAL_STEPS] = "1",
                                                 [SETTING_SAMPLES] = "1",
                                                 [SETTING_SEED] = "0"};
     setting asked = {.max_locals = 0};

@@ -65,6 +65,7 @@ edgeps_err job_make(const char *model, int64_t sample_count, int64_t batch_sampl
         .parameter_count = parameter_count,
         .sample_count = sample_count,
         .batch_samples = batch_samples,
+        .local_steps = 1,
         .transfer = transfer,
         .chunk_bytes = default_chunk_bytes(parameter_count, transfer),
     };
@@ -128,7 +129,7 @@ int64_t job_rounds(const job *j, int64_t worker_count)
 {
     if (worker_count < 1)
         return 1;
-    int64_t per_round = j->batch_samples * worker_count;
+    int64_t per_round = j->batch_samples * j->local_steps * worker_count;
     return (j->sample_count + per_round - 1) / per_round;
 }
 

@@ -31,13 +31,15 @@ typedef struct job {
     const char *model; /* name in the table of models, or what job_make was told; not owned */
     int64_t parameter_count;
     int64_t sample_count;  /* training samples of all workers together */
-    int64_t batch_samples; /* samples of an average worker in a round */
+    int64_t batch_samples; /* samples of an average worker in a step */
+    int64_t local_steps;   /* of SGD that a worker makes in a round, at least 1 */
     job_transfer transfer;
     int64_t chunk_bytes; /* payload of a chunk, a multiple of JOB_VALUE_BYTES */
 } job;
 
 /* A job that trains the model called `model` ("lenet5", "mlp"), or one of which the number of
- * parameters is all that is known ("1000000"), on `sample_count` samples; `model` is lent. The
+ * parameters is all that is known ("1000000"), on `sample_count` samples, with one step a round;
+ * `model` is lent. The
  * chunk size follows from model and discipline: pipelined, the larger of 16 KiB and a 64th of the
  * gradient. EDGEPS_USAGE names the known models when `model` is none of them. */
 edgeps_err job_make(const char *model, int64_t sample_count, int64_t batch_samples,

@@ -117,6 +117,8 @@ static void rounds_cover_all_samples(void **state)
     assert_int_equal(job_rounds(&j, 1), 938);
     assert_int_equal(job_rounds(&j, 60000), 1);
     assert_int_equal(job_rounds(&j, 0), 1);
+    j.local_steps = 4;
+    assert_int_equal(job_rounds(&j, 1), 235); /* 60000 / 256 */
 }
 
 static void an_unknown_model_is_refused_with_the_known_ones(void **state)

@@ -108,6 +108,7 @@ static edgeps_err settle(agent *a)
     edgeps_err err =
         job_make(s->model, s->sample_count, s->batch_samples,
                  s->store_and_forward ? JOB_STORE_AND_FORWARD : JOB_PIPELINED, a->diag, &a->job);
+    a->job.local_steps = s->local_steps;
     if (!err)
         err = store_open(s->storage_dir, s->free_bytes, a->diag, &a->store);
     if (!err && s->shard < s->shard_count)

@@ -105,6 +105,7 @@ static void welcome(host *h, size_t node)
         .seed = o->seed,
         .sample_count = o->job.sample_count,
         .batch_samples = o->job.batch_samples,
+        .local_steps = o->job.local_steps,
         .rounds = h->rounds,
         .rate = o->rate,
         .momentum = o->momentum,

@@ -211,6 +211,7 @@ static void walk_settings(walk *k, message_welcome *m)
     walk_u64(k, &m->seed);
     walk_i64(k, &m->sample_count);
     walk_i64(k, &m->batch_samples);
+    walk_i64(k, &m->local_steps);
     walk_i64(k, &m->rounds);
     walk_f64(k, &m->rate);
     walk_f64(k, &m->momentum);

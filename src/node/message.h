@@ -92,6 +92,7 @@ typedef struct message_welcome {
     uint64_t seed;
     int64_t sample_count;
     int64_t batch_samples;
+    int64_t local_steps;
     int64_t rounds; /* of an epoch */
     double rate;    /* learning rate */
     double momentum;

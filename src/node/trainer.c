@@ -24,6 +24,10 @@ struct trainer {
     uint8_t *labels;
     float *parameters;
     float *gradient;
+    int64_t local_steps;
+    float rate;   /* of a local step */
+    float *walk;  /* with local steps: the parameters on their way; else NULL */
+    float *slope; /* likewise: the gradient of one step */
     size_t parameter_count;
     int64_t rounds;
     uint64_t seed;
@@ -66,6 +70,11 @@ static edgeps_err make_buffers(trainer *t)
     t->parameters = mem_alloc(t->parameter_count, sizeof *t->parameters);
     t->gradient = mem_alloc(t->parameter_count, sizeof *t->gradient);
     bool all = t->order && t->batch && t->images && t->labels && t->parameters && t->gradient;
+    if (t->local_steps > 1) {
+        t->walk = mem_alloc(t->parameter_count, sizeof *t->walk);
+        t->slope = mem_alloc(t->parameter_count, sizeof *t->slope);
+        all &= t->walk && t->slope;
+    }
     return all ? EDGEPS_OK : EDGEPS_NOMEM;
 }
 
@@ -99,6 +108,8 @@ edgeps_err trainer_make(loop *l, const message_welcome *s, edgeps_diag *diag, tr
         goto out;
     t->loop = l;
     t->rounds = s->rounds;
+    t->local_steps = s->local_steps;
+    t->rate = (float)s->rate;
     t->seed = s->seed;
     t->emulate = s->emulate;
     t->samples_per_s = s->samples_per_s;
@@ -133,6 +144,8 @@ void trainer_free(trainer *t)
     mem_free(t->labels);
     mem_free(t->parameters);
     mem_free(t->gradient);
+    mem_free(t->walk);
+    mem_free(t->slope);
     mem_free(t);
 }
 
@@ -163,18 +176,49 @@ static void choose_batch(trainer *t, int64_t round)
         t->batch[k] = t->shard[t->order[first + k]];
 }
 
+/* The sum of the gradients at `parameters` over `count` of the round's samples from `first` on. */
+static edgeps_err differentiate(trainer *t, size_t first, size_t count, const float *parameters,
+                                float *gradient)
+{
+    double loss = 0;
+    nn_dataset_batch(t->data, NN_TRAIN, t->batch + first, count, t->images, t->labels);
+    edgeps_err err = nn_gradient(t->model, parameters, &(nn_batch){t->images, t->labels, count},
+                                 gradient, &loss);
+    t->loss += loss;
+    return err;
+}
+
+static edgeps_err walk(trainer *t)
+{
+    edgeps_err err = EDGEPS_OK;
+    float *to = t->walk, *pushed = t->gradient;
+    memcpy(to, t->parameters, t->parameter_count * sizeof *to);
+    for (int64_t k = 0; k < t->local_steps && !err; k++) {
+        size_t first, count;
+        nn_round_range(t->batch_count, (size_t)t->local_steps, (size_t)k, &first, &count);
+        if (count == 0)
+            continue;
+        err = differentiate(t, first, count, to, t->slope);
+        float step = t->rate / (float)count, share = (float)t->batch_count / (float)count;
+        for (size_t i = 0; i < t->parameter_count && !err; i++) {
+            to[i] -= step * t->slope[i];
+            pushed[i] += share * t->slope[i];
+        }
+    }
+    return err;
+}
+
 static void compute(void *ctx)
 {
     trainer *t = ctx;
     t->loss = 0;
     t->err = EDGEPS_OK;
-    if (t->batch_count == 0) {
+    if (t->batch_count == 0 || t->local_steps > 1)
         memset(t->gradient, 0, t->parameter_count * sizeof *t->gradient);
+    if (t->batch_count == 0)
         return;
-    }
-    nn_dataset_batch(t->data, NN_TRAIN, t->batch, t->batch_count, t->images, t->labels);
-    t->err = nn_gradient(t->model, t->parameters, &(nn_batch){t->images, t->labels, t->batch_count},
-                         t->gradient, &t->loss);
+    t->err = t->local_steps > 1 ? walk(t)
+                                : differentiate(t, 0, t->batch_count, t->parameters, t->gradient);
 }
 
 static void finish(void *ctx)

@@ -21,7 +21,11 @@ void trainer_free(trainer *t);
 /* The worker's parameters, which the caller may write only while nothing is computed. */
 float *trainer_parameters(trainer *t);
 
-/* Sum of the gradients over the samples of the last round. */
+/* What the worker pushes of the last round. With one step it is the sum of the gradients over its n
+ * samples; with more it is n times the sum of the mean gradients of the steps that it made from the
+ * parameters on, each with the job's rate. So the servers' weighted mean is what federated
+ * averaging calls the pseudo-gradient: without momentum the new parameters are the mean of the
+ * workers' (McMahan et al. 2017), with it the server's momentum is on top (Reddi et al. 2021). */
 const float *trainer_gradient(const trainer *t);
 
 /* Samples a second of an emulated node from now on. */

@@ -218,6 +218,25 @@ static void the_same_seed_gives_the_same_plan(void **state)
     }
 }
 
+/* Four steps of 8 samples are, to the clock, one of 32. */
+static void a_round_of_local_steps_takes_the_samples_of_all(void **state)
+{
+    (void)state;
+    static command a, b;
+    static const char *const commands[] = {"plan", "sim"};
+    for (size_t k = 0; k < 2; k++) {
+        command_run(&a, (const char *const[]){commands[k], six, "--json", "--batch", "8",
+                                              "--local-steps", "4", NULL});
+        command_run(&b, (const char *const[]){commands[k], six, "--json", "--batch", "32", NULL});
+        assert_int_equal(a.status, 0);
+        assert_string_equal(a.text, b.text);
+        command_run(&b, (const char *const[]){commands[k], six, "--json", "--batch", "8", NULL});
+        assert_string_not_equal(a.text, b.text);
+    }
+    command_refuses((const char *const[]){"plan", six, "--local-steps", "0", NULL}, 2,
+                    "--local-steps");
+}
+
 static void json_has_the_promised_keys(void **state)
 {
     (void)state;
@@ -309,6 +328,7 @@ int main(void)
         UNIT(an_interrupt_ends_the_search_and_what_it_started),
         UNIT(help_is_there_for_everything),
         UNIT(the_same_seed_gives_the_same_plan),
+        UNIT(a_round_of_local_steps_takes_the_samples_of_all),
         UNIT(json_has_the_promised_keys),
         UNIT(the_hand_case_takes_what_paper_says),
         UNIT(output_that_cannot_be_written_is_told),
