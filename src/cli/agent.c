@@ -8,13 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COORDINATOR, NODE, CERTS, STORAGE, WAIT, HELP, OPTIONS };
+enum { COORDINATOR, NODE, CERTS, INSECURE, ENCLOSED, STORAGE, WAIT, HELP, OPTIONS };
 
 static const options_row rows[OPTIONS] = {
     [COORDINATOR] = {"coordinator", "HOST:PORT", NULL, "where the coordinator listens", false},
     [NODE] = {"node", "NAME", NULL, "the node of the network that this agent is", false},
     [CERTS] = {"certs", "FOLDER", NULL, "TLS with the node's certificate in it (edgeps cert)",
                false},
+    [INSECURE] = {"insecure", NULL, NULL, "let connections leave this host without TLS", false},
+    [ENCLOSED] = {"enclosed", NULL, NULL, "likewise: nobody but the job is in its network", false},
     [STORAGE] = {"storage", "FOLDER", NULL,
                  "where its server state goes (default: in the run's folder)", false},
     [WAIT] = {"wait", "SECONDS", "0", "call so long for a coordinator that is not there yet",
@@ -61,6 +63,8 @@ int cli_agent(int argc, char **argv)
         err = options_real("wait", value[WAIT], 0, 1e9, &diag, &o.wait_s);
     o.name = value[NODE];
     o.certs = value[CERTS];
+    o.insecure = value[INSECURE] != NULL;
+    o.enclosed = value[ENCLOSED] != NULL;
     o.storage = value[STORAGE];
     /* Ctrl-C goes to the whole process group; when to end is the coordinator's decision. */
     signal(SIGINT, SIG_IGN);

@@ -390,6 +390,8 @@ static edgeps_err make_launcher(run *r, edgeps_diag *diag)
     mem_free(names);
     if (!err)
         launch_certs(r->launch, r->value[CERTS]);
+    if (!err && r->value[INSECURE])
+        launch_insecure(r->launch);
     return err;
 }
 

@@ -18,6 +18,9 @@ edgeps_err launch_local(const char *program, const char *const *names, size_t co
 /* Each agent is told `--certs FOLDER`; the text is lent as long as agents are started. */
 void launch_certs(launch *l, const char *folder);
 
+/* Each agent is told `--insecure`. */
+void launch_insecure(launch *l);
+
 /* Agents end with the thread that started them, whatever ends it. */
 void launch_tie(launch *l);
 
@@ -31,7 +34,8 @@ typedef struct launch_world {
     void *context;
 } launch_world;
 
-/* The world is lent as long as agents are started. */
+/* Nobody else is in it: agents are told `--enclosed`. The world is lent as long as agents are
+ * started. */
 void launch_into(launch *l, const launch_world *world);
 
 /* Which processes the agents are, for launch_adopt in another process; freed with mem_free. NULL

@@ -34,6 +34,7 @@ struct launch {
     const char *certs;         /* NULL: none */
     const launch_world *world; /* NULL: the launcher's own */
     bool tied;
+    bool insecure;
 };
 
 edgeps_err launch_local(const char *program, const char *const *names, size_t count,
@@ -62,6 +63,8 @@ nomem:
 }
 
 void launch_certs(launch *l, const char *folder) { l->certs = folder; }
+
+void launch_insecure(launch *l) { l->insecure = true; }
 
 void launch_tie(launch *l) { l->tied = true; }
 
@@ -117,15 +120,16 @@ static int hear_why(int why)
 static edgeps_err start(launch *l, size_t index, const char *coordinator, edgeps_diag *diag)
 {
     process *p = &l->processes[index];
-    char *argv[] = {l->program,
-                    "agent",
-                    "--coordinator",
-                    (char *)coordinator,
-                    "--node",
-                    p->name,
-                    l->certs ? "--certs" : NULL,
-                    (char *)l->certs,
-                    NULL};
+    char *argv[10] = {l->program, "agent", "--coordinator", (char *)coordinator, "--node", p->name};
+    char **more = argv + 6;
+    if (l->certs) {
+        *more++ = "--certs";
+        *more++ = (char *)l->certs;
+    }
+    if (l->insecure)
+        *more++ = "--insecure";
+    else if (l->world)
+        *more++ = "--enclosed";
     int ends[2], failed = 0;
     pid_t launcher = getpid();
     if (pipe2(ends, O_CLOEXEC))

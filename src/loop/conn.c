@@ -135,6 +135,7 @@ void conn_fail(conn *c, edgeps_err err, const char *format, ...)
     c->closing = true;
     c->fate = err;
     stranger_end(c);
+    c->owner->accepted -= c->accepted;
     lane_leave(&c->owner->up, &c->up);
     lane_leave(&c->owner->down, &c->down);
     if (c->polled)

@@ -1,26 +1,9 @@
 #include "loop/loop_int.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 
 #define PATIENCE_NS (10 * INT64_C(1000000000)) /* for a greeting, or a plain one's first header */
 #define KNOCKING_MOST 256
-#define REFUSALS_LOGGED 5 /* in a second */
-
-/* A flood of strangers must not become one of lines. */
-static void log_refusal(loop *l, const char *text)
-{
-    int64_t now_ns = clock_now_ns();
-    if (now_ns - l->refusals_from_ns >= INT64_C(1000000000)) {
-        if (l->refusals > REFUSALS_LOGGED)
-            log_line(LOG_WARNING, "%ld more connections were refused",
-                     l->refusals - REFUSALS_LOGGED);
-        l->refusals_from_ns = now_ns;
-        l->refusals = 0;
-    }
-    if (l->refusals++ < REFUSALS_LOGGED)
-        log_line(LOG_WARNING, "refused %s", text);
-}
 
 void stranger_begin(conn *c, loop_listener *door)
 {
@@ -42,7 +25,7 @@ void stranger_end(conn *c)
     if (c->stranger_until_ns == 0)
         return;
     if (c->closing && c->door && c->fate != EDGEPS_CANCELLED)
-        log_refusal(c->owner, c->fate_text);
+        loop_refuse(c->owner, c->fate_text);
     TAILQ_REMOVE(&c->owner->strangers, c, strangers);
     c->owner->knocking -= c->door != NULL;
     c->stranger_until_ns = 0;

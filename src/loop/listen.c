@@ -28,10 +28,20 @@ static void take(loop_listener *from, int fd, address *peer)
 {
     conn *c = NULL;
     address_describe(peer);
+    const char *why = guard_refuses(from->owner, peer);
+    if (why) {
+        char text[160];
+        snprintf(text, sizeof text, "%s: %s", peer->text, why);
+        loop_refuse(from->owner, text);
+        close(fd);
+        return;
+    }
     if (conn_make(from->owner, fd, peer->text, &c) != EDGEPS_OK) {
         log_line(LOG_WARNING, "%s: a connection was dropped: out of memory", peer->text);
         return;
     }
+    c->accepted = true;
+    from->owner->accepted++;
     stranger_begin(c, from);
     if (from->owner->keys) {
         if (greet_begin(c, true))

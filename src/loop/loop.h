@@ -113,6 +113,16 @@ edgeps_err loop_set_source(loop *l, const char *host, edgeps_diag *diag);
 edgeps_err loop_listen(loop *l, const char *host, int port, const loop_acceptor *acceptor,
                        edgeps_diag *diag, loop_listener **out);
 
+/* From now on no more than `most` accepted connections live at a time, and an address opens no more
+ * than that at once, and in ten seconds; others are refused. */
+void loop_limit(loop *l, size_t most);
+
+/* Tells of a connection that was refused, "10.0.0.2:7000: why": to `refused` of loop_on_refusal, or
+ * else to the log. Five in a second, and then their number. The room tells of its own refusals in
+ * the same way. */
+void loop_refuse(loop *l, const char *text);
+void loop_on_refusal(loop *l, void (*refused)(void *ctx, const char *text), void *ctx);
+
 int loop_listener_port(const loop_listener *listener);
 
 /* Stops listening; accepted connections live on. */

@@ -49,6 +49,7 @@ struct conn {
     int interest; /* what is polled for: UV_READABLE | UV_WRITABLE */
     bool polled;  /* `poll` is a handle of libuv's and must be closed as one */
     bool attached;
+    bool accepted;
     bool connecting;
     bool greeting;             /* the TLS session is not open yet */
     trust_session *session;    /* NULL: plain */
@@ -83,6 +84,15 @@ struct loop_listener {
 
 TAILQ_HEAD(listener_list, loop_listener);
 
+enum { VISITORS = 64 };
+
+/* An address that connections came from of late. */
+typedef struct visitor {
+    struct in6_addr host;
+    int64_t seen_ns; /* 0: free */
+    double tokens;   /* connections that it may open at once */
+} visitor;
+
 struct loop {
     uv_loop_t uv;
     uv_prepare_t before_sleep;
@@ -103,6 +113,11 @@ struct loop {
     size_t knocking;            /* accepted ones among them */
     int64_t refusals_from_ns;   /* begin of the second in which refusals are counted */
     long refusals;
+    void (*refused)(void *ctx, const char *text); /* NULL: they are logged */
+    void *refused_ctx;
+    size_t most_accepted; /* 0: no limit */
+    size_t accepted;      /* that live */
+    visitor visitors[VISITORS];
     struct conn_list conns;
     struct conn_list closing;
     struct listener_list listeners;
@@ -138,6 +153,9 @@ void stranger_end(conn *c);
 bool strangers_expire(loop *l, int64_t now_ns, int64_t *wake_ns); /* as timers_fire */
 bool greet_begin(conn *c, bool accepts); /* false: the connection has failed */
 void greet_on(conn *c);
+
+/* guard.c. Why a connection that comes is not taken; NULL: it is. */
+const char *guard_refuses(loop *l, const address *peer);
 
 /* stream.c. Like readv and sendmsg, enciphered or not; `*more`: another call is worth while. */
 ssize_t stream_read(conn *c, struct iovec *pieces, int count, bool *more);

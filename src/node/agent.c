@@ -33,6 +33,21 @@ void agent_trouble(agent *a, edgeps_err err, const char *text)
     agent_report(a, MESSAGE_TROUBLE, 0, 0, &w);
 }
 
+edgeps_err agent_check_secrecy(const agent *a, const char *whose, const char *host)
+{
+    const agent_options *o = a->options;
+    if (o->certs || o->enclosed || loop_is_loopback(host))
+        return EDGEPS_OK;
+    if (!o->insecure)
+        return diag_fail(a->diag, EDGEPS_USAGE,
+                         "the address of %s, %s, is beyond loopback: give --certs FOLDER, or "
+                         "--insecure to send everything in plain",
+                         whose, host);
+    log_line(LOG_WARNING, "%s is at %s: who is on the way can read and change all (--insecure)",
+             whose, host);
+    return EDGEPS_OK;
+}
+
 static void *no_payload(void *ctx, conn *c, const uint8_t *header, uint64_t bytes)
 {
     (void)ctx;
@@ -461,7 +476,9 @@ edgeps_err agent_run(const agent_options *options, edgeps_diag *diag)
         a.wishes[k].parent = PROTO_NO_NODE;
     a.begun_ns = clock_now_ns();
     log_set_name(options->name);
-    edgeps_err err = loop_make(diag, &a.loop);
+    edgeps_err err = agent_check_secrecy(&a, "the coordinator", options->host);
+    if (!err)
+        err = loop_make(diag, &a.loop);
     if (!err && options->certs)
         err = bring_keys(&a);
     if (!err)

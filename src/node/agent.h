@@ -5,11 +5,15 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
+
 typedef struct agent_options {
     const char *name; /* of the node, as in the network file */
     const char *host; /* of the coordinator */
     int port;
     const char *certs;   /* folder of certificates for TLS; NULL: plain */
+    bool insecure;       /* plain beyond loopback, too, with a warning */
+    bool enclosed;       /* likewise, in a network that nobody else is in */
     const char *storage; /* where its server state goes; NULL: where the coordinator says */
     double wait_s; /* how long it calls for a first coordinator, and for another after one that
                       has only probed it */

@@ -153,6 +153,9 @@ void agent_report(agent *a, uint16_t type, uint64_t generation, int64_t round, w
  * for a server. */
 void agent_trouble(agent *a, edgeps_err err, const char *text);
 
+/* agent.c: plain bytes stay on loopback, or where they may go; `whose` address it is. */
+edgeps_err agent_check_secrecy(const agent *a, const char *whose, const char *host);
+
 /* edges.c */
 edgeps_err edges_listen(agent *a);
 void edges_wish(agent *a, agent_role child, const proto_effect *connect);

@@ -170,12 +170,13 @@ void drive_post(host *h, coordinator_event event)
 }
 
 /* On a connection that carries nothing else; of a process that was given up it says nothing. */
-bool drive_heard(host *h, const member *m, const wire_header *header)
+bool drive_heard(host *h, member *m, const wire_header *header)
 {
     uint32_t node = header->sender;
     bool good = node < h->net->count && header->job == h->stamp.job &&
                 header->incarnation == h->incarnation[node] && !h->given_up[node] &&
                 frame_speaks_for(m->conn, h->names[node]);
+    m->pulse |= good;
     if (good)
         drive_post(h, (coordinator_event){.kind = COORDINATOR_HEARD, .node = (int32_t)node});
     return good;

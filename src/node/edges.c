@@ -506,7 +506,11 @@ edgeps_err edges_listen(agent *a)
 {
     loop_acceptor acceptor = {accepted, a};
     const char *address = a->settings.addresses[a->settings.node];
-    edgeps_err err = loop_listen(a->loop, address, 0, &acceptor, a->diag, &a->listener);
+    loop_limit(a->loop, frame_most_connections(a->settings.node_count));
+    edgeps_err err = agent_check_secrecy(a, "this node", address);
+    if (err)
+        return err;
+    err = loop_listen(a->loop, address, 0, &acceptor, a->diag, &a->listener);
     if (!err)
         err = loop_set_source(a->loop, address, a->diag);
     if (!err)

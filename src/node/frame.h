@@ -16,6 +16,10 @@ typedef struct frame_stamp {
 /* The framing of every connection: a wire header, and payloads up to MESSAGE_MAX_BYTES. */
 extern const loop_framing frame_framing;
 
+/* What a process of a job of so many nodes takes of connections, see loop_limit: each node may try
+ * several times. */
+static inline size_t frame_most_connections(size_t node_count) { return 16 * node_count + 256; }
+
 /* Whether the peer may speak as the node called `name`: its certificate says so, or there are none.
  */
 bool frame_speaks_for(const conn *c, const char *name);

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #define TICK_NS (25 * INT64_C(1000000)) /* how much later than due a silent node is found */
-#define BEAT_S 0.25                     /* most between two heartbeats */
 #define GATHER_NS (60 * INT64_C(1000000000))
 #define LATE_NS (500 * INT64_C(1000000)) /* a timer is so late where the process stood still */
 #define HELLO_MAX_BYTES 4096 /* the only frame that is taken of who has not said its name */
@@ -58,107 +57,6 @@ void host_send_all(host *h, uint16_t type, int64_t round)
 {
     for (size_t i = 0; i < h->net->count; i++)
         host_send(h, i, type, 0, round, NULL);
-}
-
-/* Links that keep their rates by themselves are unlimited to the agents. */
-static void put_peers(const host *h, size_t node, double *peers)
-{
-    size_t n = h->net->count;
-    for (size_t k = 0; k < n; k++) {
-        if (h->options->change_lab) {
-            peers[k] = 0;
-            peers[n + k] = peers[2 * n + k] = INFINITY;
-            continue;
-        }
-        peers[k] = network_latency_s(h->net, node, k);
-        peers[n + k] = network_cap_bytes_per_s(h->net, node, k);
-        peers[2 * n + k] = network_cap_bytes_per_s(h->net, k, node);
-    }
-}
-
-static void welcome(host *h, size_t node)
-{
-    const host_options *o = h->options;
-    const network_node *of = &h->net->nodes[node];
-    char storage[4096];
-    if (o->node_storage)
-        snprintf(storage, sizeof storage, "%s", o->node_storage[node]);
-    else
-        snprintf(storage, sizeof storage, "%s/nodes/%zu", o->out_dir, node);
-    double *peers = mem_alloc(3 * h->net->count, sizeof *peers);
-    if (!peers) {
-        host_fail(h, diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a welcome"));
-        return;
-    }
-    put_peers(h, node, peers);
-    message_welcome m = {
-        .job = h->stamp.job,
-        .node = (uint32_t)node,
-        .incarnation = h->incarnation[node],
-        .node_count = (uint32_t)h->net->count,
-        .model = o->job.model,
-        .store_and_forward = o->job.transfer == JOB_STORE_AND_FORWARD,
-        .reference_backend = o->reference_backend,
-        .emulate = o->emulate,
-        .dirichlet = o->dirichlet,
-        .alpha = o->alpha,
-        .seed = o->seed,
-        .sample_count = o->job.sample_count,
-        .batch_samples = o->job.batch_samples,
-        .local_steps = o->job.local_steps,
-        .rounds = h->rounds,
-        .rate = o->rate,
-        .momentum = o->momentum,
-        .patience = o->patience,
-        .shard = h->shard_of[node],
-        .shard_count = h->shard_count,
-        .data_dir = o->data_dir,
-        .storage_dir = storage,
-        .up_bytes_per_s = o->change_lab ? INFINITY : of->up_bytes_per_s,
-        .down_bytes_per_s = o->change_lab ? INFINITY : of->down_bytes_per_s,
-        .samples_per_s = of->compute_samples_per_s,
-        .free_bytes = of->free_bytes,
-        .silent_s = o->silent_s,
-        .beat_s = fmin(BEAT_S, o->suspect_s / 4),
-        .orphan_s = o->orphan_s,
-        .peers = peers,
-        .addresses = h->addresses,
-        .names = h->names,
-    };
-    wire_writer w = {0};
-    message_put_welcome(&w, &m);
-    mem_free(peers);
-    host_send(h, node, MESSAGE_WELCOME, 0, 0, &w);
-}
-
-static bool hello(host *h, member *m, const void *payload, uint64_t bytes)
-{
-    message_hello hello;
-    if (m->node >= 0 || !message_get_hello(payload, bytes, &hello))
-        return false;
-    if (!frame_speaks_for(m->conn, hello.name)) {
-        log_line(LOG_WARNING, "turns %s away: its certificate is that of %s, not of '%s'",
-                 conn_peer_text(m->conn), conn_member(m->conn), hello.name);
-        return false;
-    }
-    int64_t node = network_find(h->net, hello.name);
-    if (node < 0 || h->of_node[node]) {
-        log_line(LOG_WARNING, "turns '%s' away: %s", hello.name,
-                 node < 0 ? "no such node" : "the node has joined already");
-        return false;
-    }
-    if (hello.job) {
-        takeover_hello(h, m, node, &hello);
-        return true;
-    }
-    m->node = node;
-    h->of_node[node] = m;
-    edgeps_err err = takeover_new_process(h, (size_t)node);
-    if (err)
-        host_fail(h, err);
-    else
-        welcome(h, (size_t)node);
-    return true;
 }
 
 static bool measured(host *h, member *m, const void *payload, uint64_t bytes)
@@ -279,9 +177,11 @@ static void frame(void *ctx, conn *c, const uint8_t *header, void *payload)
     if (good && head.type == MESSAGE_BEAT && m->node < 0)
         good = drive_heard(h, m, &head);
     else if (good && head.type == MESSAGE_HELLO)
-        good = hello(h, m, payload, head.length);
+        good = door_hello(h, m, payload, head.length);
     else
         good = good && m->node >= 0 && head.job == h->stamp.job && report(h, m, &head, payload);
+    if (!good && m->node < 0 && head.type != MESSAGE_HELLO)
+        door_refuse(h, m, "it has not said hello, or its frame is damaged");
     if (!good) {
         conn_close(c);
         return;
@@ -305,6 +205,8 @@ static void closed(void *ctx, conn *c, edgeps_err err, const char *text)
         faults_lost(h, (int32_t)m->node, err ? text : "its connection ended");
     else if (m->node >= 0)
         h->of_node[m->node] = NULL;
+    else if (err && !m->pulse && !h->ended)
+        loop_refuse(h->loop, text);
     mem_free(m->payload);
     mem_free(m);
     if (h->ended && !h->members)
@@ -500,6 +402,8 @@ static edgeps_err open_doors(host *h)
         loop_secure(h->loop, h->keys);
     if (!err) {
         loop_set_patience(h->loop, h->options->silent_s);
+        loop_limit(h->loop, frame_most_connections(h->net->count));
+        loop_on_refusal(h->loop, door_refused, h);
         err = loop_listen(h->loop, address, port, &acceptor, h->diag, &h->listener);
     }
     if (err == EDGEPS_IO && port)

@@ -1,7 +1,7 @@
-/* The host's insides, shared by host.c (members and the loop), drive.c (what the coordinator asks
- * for), faults.c (who is in trouble), replan.c (measure, plan), transfer.c (moves, checkpoints) and
- * record.c (events, files). All runs on the loop's thread but for the planning and the scoring
- * themselves. */
+/* The host's insides, shared by host.c (members and the loop), door.c (who comes in), drive.c (what
+ * the coordinator asks for), faults.c (who is in trouble), replan.c (measure, plan), transfer.c
+ * (moves, checkpoints) and record.c (events, files). All runs on the loop's thread but for the
+ * planning and the scoring themselves. */
 #ifndef EDGEPS_NODE_HOST_INT_H
 #define EDGEPS_NODE_HOST_INT_H
 
@@ -31,6 +31,7 @@ typedef struct member {
     uint8_t *payload;
     bool welcomed;
     bool measured; /* has answered the measurement under way */
+    bool pulse;    /* carries nothing but heartbeats */
     bool kept;     /* a process of the coordinator before */
     message_servers servers;
     message_measured last;
@@ -155,6 +156,12 @@ void host_send(host *h, size_t node, uint16_t type, uint64_t generation, int64_t
 void host_send_all(host *h, uint16_t type, int64_t round);
 void host_end(host *h);
 
+/* door.c */
+bool door_hello(host *h, member *m, const void *payload, uint64_t bytes);
+void door_refuse(host *h, const member *m, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));      /* tells why */
+void door_refused(void *ctx, const char *text); /* of loop_on_refusal, with the host */
+
 /* takeover.c */
 edgeps_err takeover_make(host *h, coordinator_options *co, bool follow); /* the coordinator */
 edgeps_err takeover_mark(host *h);
@@ -168,7 +175,7 @@ void takeover_done(host *h);
 
 /* drive.c */
 void drive_post(host *h, coordinator_event event);
-bool drive_heard(host *h, const member *m, const wire_header *header);
+bool drive_heard(host *h, member *m, const wire_header *header);
 
 /* faults.c */
 void faults_suspect(host *h, int32_t node);

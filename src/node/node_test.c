@@ -467,6 +467,9 @@ static void who_says_another_s_name_is_turned_away(void **state)
     loop_free(rogue.l);
     trust_free(rogue.keys);
     assert_int_equal(rogue.frames, 0);
+    const fixture_event *refusal = fixture_nth(&f, METER_WARNING, 0);
+    assert_non_null(refusal);
+    assert_non_null(strstr(refusal->text, "its certificate is that of node/b, not of 'a'"));
     trust_fixture_free(certs);
     fixture_free(&f);
 }

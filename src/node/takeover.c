@@ -234,7 +234,7 @@ static void refuse(host *h, const member *m, const message_hello *hello, const c
     char text[128];
     wire_writer w = {0};
     snprintf(text, sizeof text, "the coordinator turns this process away: %s", why);
-    log_line(LOG_WARNING, "turns an old process of %s away: %s", hello->name, why);
+    door_refuse(h, m, "an old process of %s: %s", hello->name, why);
     message_put_trouble(&w, &(message_trouble){.code = EDGEPS_PROTOCOL, .text = text});
     if (frame_send(m->conn, &h->stamp, MESSAGE_REFUSE, 0, 0, &w))
         conn_close(m->conn);

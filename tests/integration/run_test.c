@@ -418,6 +418,7 @@ static void a_stopped_node_is_left_out_and_turned_away_when_it_goes_on(void **st
     assert_true(command_await(&c, "lost c: silent: not heard for 1.5 s"));
     assert_int_equal(kill(agent_process(2), SIGCONT), 0);
     assert_true(command_await(&c, "turns this process away: the job has gone on without it"));
+    assert_true(command_await(&c, ": an old process of c: the job has gone on without it"));
     command_finish(&c);
     expect_status(&c, 0);
     expect(&c, "rounds go on, ");
@@ -575,9 +576,13 @@ static void nodes_are_where_the_network_says(void **state)
     command_finish(&c);
     expect_status(&c, 2);
     expect(&c, "who is on the way can read and change all");
+    expect(&c, "c: this node is at 192.0.2.7: who is on the way");
     expect(&c, "node c cannot use its address 192.0.2.7");
     assert_null(strstr(c.text, "\n    1 "));
     expect_nobody_left(&c);
+    command_refuses(
+        (const char *const[]){"agent", "--coordinator", "192.0.2.7:9", "--node", "a", NULL}, 2,
+        "the address of the coordinator, 192.0.2.7, is beyond loopback: give --certs FOLDER");
 }
 
 static void an_earlier_run_is_not_overwritten_unasked(void **state)
