@@ -380,6 +380,12 @@ static void call_again(void *ctx)
         agent_fail(a, err);
 }
 
+static void call_later(agent *a)
+{
+    if (loop_timer_start(a->loop, CALL_NS, call_again, a, NULL))
+        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a timer"));
+}
+
 static void give_up(void *ctx)
 {
     agent *a = ctx;
@@ -391,14 +397,11 @@ static void give_up(void *ctx)
 /* Training goes on as far as it is allowed while a new coordinator is looked for. */
 static void be_orphaned(agent *a)
 {
-    edgeps_err err = EDGEPS_OK;
-    if (!a->orphaned)
-        err = loop_timer_start(a->loop, (int64_t)(a->settings.orphan_s * CLOCK_NS_PER_S), give_up,
-                               a, &a->orphaned);
-    if (!err)
-        err = loop_timer_start(a->loop, CALL_NS, call_again, a, NULL);
-    if (err)
-        agent_fail(a, diag_fail(a->diag, err, "no memory for a timer"));
+    int64_t patience_ns = (int64_t)(a->settings.orphan_s * CLOCK_NS_PER_S);
+    if (!a->orphaned && loop_timer_start(a->loop, patience_ns, give_up, a, &a->orphaned))
+        agent_fail(a, diag_fail(a->diag, EDGEPS_NOMEM, "no memory for a timer"));
+    else
+        call_later(a);
 }
 
 static void control_closed(void *ctx, conn *c, edgeps_err err, const char *text)
@@ -415,9 +418,8 @@ static void control_closed(void *ctx, conn *c, edgeps_err err, const char *text)
                     clock_now_ns() - a->begun_ns < (int64_t)(a->options->wait_s * CLOCK_NS_PER_S);
     if (a->welcomed && a->settings.orphan_s > 0)
         be_orphaned(a);
-    else if (may_call && !loop_timer_start(a->loop, CALL_NS, call_again, a, NULL))
-        log_line(LOG_DEBUG, "no coordinator is at %s:%d yet: %s", a->options->host,
-                 a->options->port, text);
+    else if (may_call)
+        call_later(a);
     else
         agent_fail(a, diag_fail(a->diag, EDGEPS_IO, "lost the coordinator at %s:%d: %s",
                                 a->options->host, a->options->port, text));
