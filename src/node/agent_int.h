@@ -166,6 +166,7 @@ edge *edges_to_child(const agent *a, agent_role child, int32_t node);
 
 /* Sends a frame with a chunk or without. Where everyone is waited for, the chunk is lent until
  * sent: a server's or worker's buffer of it changes only when all have answered to what it holds.
+ * What is pushed again may have been answered before it is sent, and so is copied.
  * With a quorum nobody waits for a slow edge, so the chunk is copied; and of each chunk the edge
  * has one in the queue, behind which only the newest waits, so that a slow edge does not fall
  * further back. */

@@ -88,7 +88,7 @@ static float *train(job_transfer transfer, int cuts)
     f.options.max_locals = 1;
     f.options.emulate = true;
     for (size_t i = 0; i < 2; i++)
-        f.net->nodes[i].up_bytes_per_s = f.net->nodes[i].down_bytes_per_s = i ? 4e6 : 8e6;
+        f.net->nodes[i].up_bytes_per_s = f.net->nodes[i].down_bytes_per_s = i ? 1e7 : 2e7;
     start_agents = f.options.launch;
     f.options.launch = start_agents_and_cutter;
     scissors = (cutter){.most = cuts};

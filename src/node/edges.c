@@ -146,6 +146,11 @@ void edges_send(agent *a, edge *e, wire_header header, const void *chunk)
         send_copy(a, e, header, chunk);
         return;
     }
+    if (chunk && header.type == MESSAGE_PUSH_AGAIN) {
+        edges_send_copy(a, e, header, chunk,
+                        (size_t)job_chunk_payload_bytes(&a->job, header.chunk));
+        return;
+    }
     conn_frame frame = {.payload = chunk};
     if (chunk)
         frame.bytes = (uint64_t)job_chunk_payload_bytes(&a->job, header.chunk);

@@ -237,8 +237,8 @@ static void a_straggler_is_told_once_until_it_is_in_time_again(void **state)
 {
     (void)state;
     fixture f;
-    fixture_make(&f, 3, 60, 20);
-    f.net->nodes[2].compute_samples_per_s = 25;
+    fixture_make(&f, 3, 6, 2);
+    f.net->nodes[2].compute_samples_per_s = 2.5;
     f.options.emulate = true;
     f.options.epochs = 2;
     must_run(&f);
