@@ -53,7 +53,7 @@ static void put_node(FILE *to, const network *net, size_t index, const lab_optio
     lab_address(index, address);
     fprintf(to,
             "  n%zu:\n    <<: *edgeps\n    command: [agent, --coordinator, \"%s:%d\", "
-            "--storage, " DOCKER_STORAGE ", --wait, \"600\",\n              --node, ",
+            "--storage, " DOCKER_STORAGE ", --wait, \"600\",\n              --enclosed, --node, ",
             index, hub, PORT);
     put_text(to, node->name);
     fprintf(to, "]\n    tmpfs: [\"" DOCKER_STORAGE ":size=%" PRId64 ",mode=755\"]\n", storage);

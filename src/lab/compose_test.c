@@ -58,9 +58,10 @@ static void each_node_is_a_service_with_its_limits(void **state)
     FILE *file = fopen(file_in("compose.yaml"), "re");
     read_all(file);
     fclose(file);
-    expect("--node, \"a \\\"b\\\" $$c\"]\n    tmpfs: [\"/storage:size=8192,mode=755\"]\n"
-           "    mem_limit: 100008192\n    cpus: 0.250\n"
-           "    networks: {edge: {ipv4_address: 10.77.0.2}}\n");
+    expect(
+        "--enclosed, --node, \"a \\\"b\\\" $$c\"]\n    tmpfs: [\"/storage:size=8192,mode=755\"]\n"
+        "    mem_limit: 100008192\n    cpus: 0.250\n"
+        "    networks: {edge: {ipv4_address: 10.77.0.2}}\n");
     expect("--await-agents, --address, 10.77.255.254, --port, \"7700\"");
     assert_int_equal(network_json_load(file_in("network.json"), NULL, &placed), EDGEPS_OK);
     assert_string_equal(placed->nodes[0].address, "10.77.0.1");

@@ -82,10 +82,10 @@ static int tear_down(void **state)
 static void start_agents(void)
 {
     for (int i = 0; i < NODES; i++)
-        command_start(&agents[i],
-                      (const char *const[]){"lab", "exec", nodes[i].name, "--dir", lab, "--",
-                                            program, "agent", "--coordinator", "10.78.0.1:7700",
-                                            "--node", nodes[i].name, "--wait", "300", NULL});
+        command_start(&agents[i], (const char *const[]){"lab", "exec", nodes[i].name, "--dir", lab,
+                                                        "--", program, "agent", "--coordinator",
+                                                        "10.78.0.1:7700", "--enclosed", "--node",
+                                                        nodes[i].name, "--wait", "300", NULL});
 }
 
 static bool is_near(const char *what, const char *name, double found, double asked, double least)
