@@ -1,6 +1,7 @@
 #include "node/prober.h"
 
 #include "base/mem.h"
+#include "base/test_port.h"
 #include "node/agent.h"
 
 #include <setjmp.h>
@@ -9,12 +10,8 @@
 
 #include <cmocka.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #define AGENTS 3
 #define MOST 20e6 /* bytes per second */
@@ -31,18 +28,6 @@ static network *make_net(void)
     }
     net->nodes[2].train = false;
     return net;
-}
-
-/* One that was free a moment ago. */
-static int free_port(void)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof at;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
-    close(fd);
-    return ntohs(at.sin_port);
 }
 
 static void *live(void *context)
@@ -72,7 +57,7 @@ static void a_fleet_measures_itself_as_fast_as_it_may(void **state)
     network *net = make_net();
     const prober_options o = {.net = net,
                               .address = "127.0.0.1",
-                              .port = free_port(),
+                              .port = test_port(),
                               .settle_s = 0.01,
                               .window_s = 0.04,
                               .most_bytes_per_s = MOST,
@@ -107,7 +92,7 @@ static void who_does_not_call_is_named(void **state)
     edgeps_diag diag = {.text = ""};
     network *net = make_net();
     const prober_options o = {
-        .net = net, .address = "127.0.0.1", .port = free_port(), .patience_s = 0.3};
+        .net = net, .address = "127.0.0.1", .port = test_port(), .patience_s = 0.3};
     start(threads, agents, 1, o.port);
     assert_int_equal(prober_run(&o, &diag, &found), EDGEPS_IO);
     assert_non_null(strstr(diag.text, "'rome': its agent did not call within 0.3 s"));

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/test_port.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,28 +12,13 @@
 
 #include <cmocka.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum { NODES = 5, ROUNDS = 2 };
 
 static int orders = 4;
-
-static int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
 
 static void *run_agent(void *options)
 {
@@ -84,7 +70,7 @@ static void agents_that_come_first_in_any_order_attach_as_the_plan_says(void **s
         edgeps_diag diag = {.text = ""};
         fixture_make(&f, NODES, 10 * NODES * ROUNDS, 10);
         f.options.launch = find_agents;
-        f.options.port = free_port();
+        f.options.port = test_port();
         rng_permutation(&random, NODES, order);
         start_agents(&f, order);
         if (fixture_run(&f, &diag))

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/test_port.h"
 #include "coord/coord.h"
 
 #include <setjmp.h>
@@ -11,14 +12,11 @@
 
 #include <cmocka.h>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,24 +65,13 @@ static void a_killed_global_server_is_restored_from_its_standby(void **state)
     run_expect_nobody_left(&c);
 }
 
-static int free_port(void)
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof address;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(fd, (struct sockaddr *)&address, size), 0);
-    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
-    close(fd);
-    return ntohs(address.sin_port);
-}
-
 /* The plan that takes d in again follows the one without it. */
 static void a_node_whose_agent_is_started_again_joins(void **state)
 {
     (void)state;
     command c, agent;
     char coordinator[32];
-    int port = free_port();
+    int port = test_port();
     snprintf(coordinator, sizeof coordinator, "%d", port);
     run_write_network("{\"epoch\": 1, \"node\": \"d\", \"kill\": true}");
     run_start(&c, (const char *const[]){"--port", coordinator, "--epochs", "6", NULL});
