@@ -80,6 +80,12 @@ void faults_lost(host *h, int32_t node, const char *why)
         record_lost(h, node, fault, why);
 }
 
+/* That an agent may have been asked to make room for: the one on its way, if there is one. */
+static const plan *newest_plan(const coordinator *c)
+{
+    return c->next.generation > c->plan.generation ? &c->next : &c->plan;
+}
+
 bool faults_trouble(host *h, const member *m, const void *payload, uint64_t bytes)
 {
     message_trouble t;
@@ -94,6 +100,8 @@ bool faults_trouble(host *h, const member *m, const void *payload, uint64_t byte
         return false;
     }
     hurt(h, (int32_t)m->node, meter_faults[METER_FULL], clock_now_ns());
+    h->health[m->node].room_bytes =
+        plan_need_bytes(newest_plan(&h->coordinator), &h->options->job, (size_t)m->node);
     record_event(h, (meter_event){.kind = METER_FAULT,
                                   .epoch = h->now_epoch,
                                   .node = host_name(h, m->node),
@@ -174,7 +182,9 @@ void faults_epoch(host *h)
         for (size_t i = 0; i < h->net->count; i++)
             judge_speed(h, i, median_s);
     }
-    for (size_t i = 0; i < h->net->count; i++)
+    for (size_t i = 0; i < h->net->count; i++) {
         h->health[i].worked_s = 0;
+        h->health[i].room_bytes = 0;
+    }
     mem_free(sorted);
 }

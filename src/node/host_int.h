@@ -88,6 +88,8 @@ typedef struct health {
     uint64_t generation; /* in force then */
     double worked_s;     /* computing and pushing in this epoch, as it told; 0: it has not */
     bool slow;           /* in the last epoch */
+    int64_t
+        room_bytes; /* for servers it has less than this, as it told in this epoch; 0: no word */
 } health;
 
 struct host {

@@ -50,6 +50,13 @@ void replan_free(host *h) { clear(&h->planning); }
 
 /* The network as it is: the scenario's rates, and storage and speeds as the agents measured them.
  */
+/* What the node measures, but less than it could not find room for in this epoch. */
+static int64_t offered_bytes(const host *h, size_t node)
+{
+    int64_t room_bytes = h->health[node].room_bytes, free_bytes = h->of_node[node]->last.free_bytes;
+    return room_bytes > 0 && free_bytes >= room_bytes ? room_bytes - 1 : free_bytes;
+}
+
 static edgeps_err observe(host *h)
 {
     planning *p = &h->planning;
@@ -63,7 +70,7 @@ static edgeps_err observe(host *h)
         if (!m)
             continue;
         records[count] = meter_nothing((uint32_t)i);
-        records[count].free_bytes = m->last.free_bytes;
+        records[count].free_bytes = offered_bytes(h, i);
         if (m->last.samples_per_s > 0)
             records[count].compute_samples_per_s = m->last.samples_per_s;
         count++;

@@ -57,7 +57,7 @@ PHASES = {
     "checkpoint": lambda: functools.partial(state_goes_out, True),
 }
 QUICK = (("local server", "kill", "forward"), ("global server", "kill", "move"),
-         ("coordinator", "cut", "push"), ("global server", "full", "checkpoint"))
+         ("coordinator", "cut", "push"), ("local server", "full", "move"))
 
 
 def train(options, folder, faults, scenario=""):
