@@ -86,8 +86,8 @@ static edgeps_err make_buffers(trainer *t)
 static void warm_up(void *ctx)
 {
     trainer *t = ctx;
-    size_t least = t->shard_count / (size_t)t->rounds;
-    size_t most = least + (t->shard_count % (size_t)t->rounds > 0);
+    size_t steps = (size_t)(t->rounds * t->local_steps);
+    size_t least = t->shard_count / steps, most = least + (t->shard_count % steps > 0);
     float *zeros = mem_alloc(t->parameter_count, sizeof *zeros);
     double loss;
     for (size_t size = least > 0 ? least : 1; zeros && size <= most; size++)
