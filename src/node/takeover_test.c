@@ -109,7 +109,7 @@ static void make(size_t count)
     memset(shared, 0, sizeof *shared);
     f.options.epochs = EPOCHS;
     f.options.orphan_s = 60;
-    f.options.suspect_s = f.options.silent_s = 1;
+    f.options.suspect_s = f.options.silent_s = 2.5; /* a full machine is not a silent one */
     f.options.launch = launch_processes;
     f.options.signal_node = signal_process;
     f.options.observe = observe;
