@@ -104,18 +104,21 @@ static void plan_lines(FILE *out, const meter_event *e)
 
 static void move_line(FILE *out, const meter_event *e)
 {
-    char bytes[32], seconds[32];
+    char bytes[32], seconds[32], frozen[32], still[48] = "";
     const char *from = or_empty(e->from), *why = or_empty(e->text);
     const char *role = or_empty(e->role), *to = or_empty(e->to);
     const char *open = *why ? " (" : "", *close = *why ? ")" : "";
     show_bytes(e->bytes, bytes, sizeof bytes);
     show_seconds(e->seconds, seconds, sizeof seconds);
+    show_seconds(e->frozen_s, frozen, sizeof frozen);
+    if (e->frozen_s > 0)
+        snprintf(still, sizeof still, ", still for %s", frozen);
     if (*from && strcmp(from, to) == 0)
         show_line(out, "restored the %s server on %s from what it kept in reserve: %s in %s%s%s%s",
                   role, to, bytes, seconds, open, why, close);
     else if (*from)
-        show_line(out, "moved the %s server %s -> %s: %s in %s%s%s%s", role, from, to, bytes,
-                  seconds, open, why, close);
+        show_line(out, "moved the %s server %s -> %s: %s in %s%s%s%s%s", role, from, to, bytes,
+                  seconds, still, open, why, close);
     else
         show_line(out, "restored the %s server on %s from the checkpoint: %s in %s%s%s%s", role, to,
                   bytes, seconds, open, why, close);

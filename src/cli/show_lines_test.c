@@ -87,8 +87,9 @@ static void a_move_from_nowhere_is_a_restoration(void **state)
     expect_event(move,
                  "restored the global server on b from what it kept in reserve: 1 B in 1 s\n");
     move.from = "a";
+    move.frozen_s = 0.5;
     move.text = "full";
-    expect_event(move, "moved the global server a -> b: 1 B in 1 s (full)\n");
+    expect_event(move, "moved the global server a -> b: 1 B in 1 s, still for 0.5 s (full)\n");
 }
 
 static void missing_texts_are_no_obstacle(void **state)

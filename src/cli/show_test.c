@@ -77,6 +77,7 @@ static void feed_run(show *s)
                           .to = "paris",
                           .bytes = 1258291,
                           .seconds = 0.08,
+                          .frozen_s = 0.01,
                           .text = "storage of lyon"});
     feed(s, (meter_event){.kind = METER_LOST, .epoch = 2, .node = "nice", .text = "dead: reset"});
     feed(s, (meter_event){.kind = METER_WARNING, .text = "the clock jumped"});
@@ -102,7 +103,8 @@ static void a_run_reads_like_this(void **state)
         "    1    1 5.000     4.000   0.000 0.000 0.000 0.000 0.000 0.000 0.2500  90.00 %\n"
         "epoch 2: lyon: free storage is 1 MiB\n"
         "epoch 2: advice: stay\n"
-        "moved the global server lyon -> paris: 1.2 MiB in 0.08 s (storage of lyon)\n"
+        "moved the global server lyon -> paris: 1.2 MiB in 0.08 s, still for 0.01 s (storage of "
+        "lyon)\n"
         "epoch 2: lost nice: dead: reset\n"
         "warning: the clock jumped\n"
         "    2    1 4.400     4.000   0.000 0.000 0.000 0.000 0.000 0.000 0.2500  90.00 %\n"

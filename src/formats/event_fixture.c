@@ -36,6 +36,7 @@ const meter_event event_fixture[EVENT_FIXTURE_COUNT] = {
      .to = "paris",
      .bytes = (int64_t)5 << 40,
      .seconds = 0.1,
+     .frozen_s = 0.01,
      .text = "storage of lyon: 1 MiB\tfree"},
     {.kind = METER_ROUND, .time_s = 9.75, .epoch = 2, .round = 3, .rounds = 40},
     {.kind = METER_EPOCH,
@@ -164,6 +165,7 @@ void assert_same_event(const meter_event *a, const meter_event *b)
     assert_same_text(a->text, b->text);
     assert_true(a->bytes == b->bytes);
     assert_same_real(a->seconds, b->seconds);
+    assert_same_real(a->frozen_s, b->frozen_s);
     assert_same_real(a->predicted_round_s, b->predicted_round_s);
     assert_same_real(a->bound_s, b->bound_s);
     assert_same_real(a->accuracy, b->accuracy);

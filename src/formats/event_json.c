@@ -89,6 +89,7 @@ static const field fields[] = {
     {FIELD(node), TEXT, IN(LOST) | IN(BACK) | HEALTH | IN(LATE) | IN(SCENARIO)},
     {FIELD(fault), TEXT, IN(LOST) | IN(FAULT) | IN(RECOVERED)},
     {FIELD(seconds), REAL, IN(MOVE) | IN(SUSPECT) | IN(RECOVERED) | IN(END)},
+    {FIELD(frozen_s), REAL, IN(MOVE)},
     {FIELD(accuracy), REAL, IN(END)},
     {FIELD(status), STATUS, IN(END)},
     {FIELD(text), TEXT,

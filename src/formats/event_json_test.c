@@ -39,7 +39,7 @@ static void writes_the_fields_of_the_kind_in_a_fixed_order(void **state)
     assert_text(&event_fixture[METER_MOVE],
                 "{\"event\":\"move\",\"time_s\":9.5,\"epoch\":2,\"generation\":2,\"role\":"
                 "\"global\",\"from\":\"lyon\",\"to\":\"paris\",\"bytes\":5497558138880,"
-                "\"seconds\":0.1,\"text\":\"storage of lyon: 1 MiB\\tfree\"}");
+                "\"seconds\":0.1,\"frozen_s\":0.01,\"text\":\"storage of lyon: 1 MiB\\tfree\"}");
     assert_text(&event_fixture[METER_EPOCH],
                 "{\"event\":\"epoch\",\"time_s\":12.125,\"epoch\":2,\"generation\":2,\"rounds\":40,"
                 "\"workers\":6,\"samples\":60000,\"measured_s\":3.4,\"predicted_s\":3.36,"

@@ -12,8 +12,8 @@ typedef enum meter_event_kind {
     METER_START, /* network, model, seed, epochs, rounds (of an epoch), workers, text: discipline */
     METER_PLAN, /* epoch, generation, global, locals ("a, b"), predicted_round_s, bound_s (0: none),
                    text: why */
-    METER_MOVE, /* epoch, generation, role, from ("": the checkpoint), to, bytes, seconds, text: why
-                 */
+    METER_MOVE, /* epoch, generation, role, from ("": the checkpoint), to, bytes, seconds, frozen_s
+                   (of these the server did nothing), text: why */
     METER_ROUND,     /* epoch, round (1..rounds), rounds: for progress; not kept in files */
     METER_EPOCH,     /* generation and `measured` */
     METER_LOST,      /* epoch, node, fault, text: "dead: connection reset", "silent: not heard for
@@ -47,7 +47,7 @@ typedef struct meter_epoch {
     double sum_s;
     double pull_s;
     double wait_s;
-    double move_s;   /* moving servers before this epoch */
+    double move_s;   /* servers did nothing because they moved, before this epoch and in it */
     double loss;     /* mean training loss of a sample */
     double accuracy; /* on the test set, a fraction; NAN where it was not measured */
 } meter_epoch;
@@ -74,6 +74,7 @@ typedef struct meter_event {
     const char *text;
     int64_t bytes;
     double seconds;
+    double frozen_s;
     double predicted_round_s;
     double bound_s;
     double accuracy;

@@ -168,7 +168,7 @@ static void plan_arrived(agent *a, const void *payload, size_t bytes)
         return;
     }
     if (next.plan.generation <= a->plan.plan.generation) {
-        moves_forget(a); /* of a coordinator that takes over and knows of no move */
+        moves_revert(a); /* a coordinator that takes over knows of no move */
         message_plan_free(&next);
         return;
     }
@@ -241,7 +241,7 @@ static void command(agent *a, const wire_header *h, const void *payload)
         break;
     case MESSAGE_MOVE:
         if (message_get_move(payload, h->length, &move))
-            moves_send_state(a, &move, h);
+            departure_begin(a, &move, h);
         break;
     case MESSAGE_RELEASE:
         if (message_get_move(payload, h->length, &move))
@@ -268,6 +268,13 @@ static void command(agent *a, const wire_header *h, const void *payload)
     }
 }
 
+/* What came back since, and is not in force, does not count. */
+static bool is_released(const agent *a, message_role role)
+{
+    const buffers *b = role == MESSAGE_GLOBAL ? &a->global_buffers : &a->local_buffers;
+    return !b->parameters || (a->coming.label.number && a->coming.label.role == role);
+}
+
 static message_servers servers_of(const agent *a)
 {
     const plan *pl = &a->plan.plan;
@@ -275,10 +282,9 @@ static message_servers servers_of(const agent *a)
     if (pl->count == 0)
         return MESSAGE_SETTLED;
     bool is_global = pl->global == (int32_t)node;
-    if (is_global && !a->global_buffers.parameters)
+    if (is_global && is_released(a, MESSAGE_GLOBAL))
         return MESSAGE_HOMELESS;
-    bool unsettled = (is_global && a->global.frozen) ||
-                     (plan_is_local(pl, node) && !a->local_buffers.parameters);
+    bool unsettled = plan_is_local(pl, node) && is_released(a, MESSAGE_LOCAL);
     return unsettled ? MESSAGE_UNSETTLED : MESSAGE_SETTLED;
 }
 
@@ -414,6 +420,7 @@ static void control_closed(void *ctx, conn *c, edgeps_err err, const char *text)
         snprintf(a->lost_why, sizeof a->lost_why, "%s", text);
     if (a->stopping)
         return;
+    moves_orphaned(a);
     bool may_call = !a->welcomed &&
                     clock_now_ns() - a->begun_ns < (int64_t)(a->options->wait_s * CLOCK_NS_PER_S);
     if (a->welcomed && a->settings.orphan_s > 0)
@@ -446,6 +453,7 @@ static void free_agent(agent *a)
     a->stopping = true;
     loop_free(a->loop);
     probing_free(a);
+    departure_end(a);
     trust_free(a->keys);
     trainer_free(a->trainer);
     roles_free(a);

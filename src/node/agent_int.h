@@ -1,5 +1,6 @@
 /* The agent's insides, shared by agent.c (control plane), edges.c (data plane), roles.c (machines
- * and what they ask for) and moves.c (state in and out). All runs on the loop's thread. */
+ * and what they ask for), departure.c (state out) and moves.c (state in, and the end of both). All
+ * runs on the loop's thread. */
 #ifndef EDGEPS_NODE_AGENT_INT_H
 #define EDGEPS_NODE_AGENT_INT_H
 
@@ -10,6 +11,7 @@
 #include "node/message.h"
 #include "node/state.h"
 #include "node/trainer.h"
+#include "proto/copier.h"
 #include "proto/global.h"
 #include "proto/local.h"
 #include "proto/worker.h"
@@ -46,11 +48,27 @@ typedef struct edge {
     struct edge *next; /* in the list of all edges */
 } edge;
 
-/* A server's state on its way out of this node or into it. Zeroed: none. */
+/* Of a chunk that was sent, as it was then. */
+typedef struct departure_hashes {
+    uint64_t parameters;
+    uint64_t velocity;
+} departure_hashes;
+
+/* A server's state on its way out of this node, while the server goes on. Zeroed: none. */
+typedef struct departure {
+    state_label label;
+    edge *edge; /* NULL: it has ended */
+    state_view state;
+    const versions *have; /* of the machine whose state it is */
+    copier copier;
+    departure_hashes *hashes; /* per chunk; owned */
+    int under_way;            /* frames that the kernel has not taken */
+    bool over;                /* all is queued */
+} departure;
+
+/* A server's state on its way into this node, or here and not yet in force. Zeroed: none. */
 typedef struct passage {
-    int64_t number; /* of the move, by which the coordinator knows it */
-    uint64_t generation;
-    message_role role;
+    state_label label;
     edge *edge; /* NULL: it has ended, or the state comes from the coordinator */
 } passage;
 
@@ -130,7 +148,7 @@ struct agent {
     size_t letter_room;
     bool delivering;
     proto_effects effects;
-    passage leaving;
+    departure leaving;
     passage coming;
     state_arrival arrival;
     int64_t *arrival_versions;
@@ -186,16 +204,26 @@ edgeps_err roles_make(agent *a);
 void roles_free(agent *a);
 edgeps_err roles_plan(agent *a);
 void roles_allow(agent *a, int64_t round);
+void roles_serve_on(agent *a); /* the global server, if it stands still and is here, serves on */
+
+/* departure.c */
+state_view departure_view(agent *a,
+                          message_role role); /* parameters NULL: no such server is here */
+void departure_begin(agent *a, const message_move *m, const wire_header *h);
+void departure_end(agent *a);
+void departure_lost(agent *a, const char *text); /* its connection has ended */
+void departure_report(agent *a, const state_label *label, bool ok, const char *text);
 
 /* moves.c */
-void moves_send_state(agent *a, const message_move *m, const wire_header *h);
 void moves_save(agent *a, uint64_t generation, int64_t round);
 void moves_release(agent *a, message_role role);
 void moves_drop_checkpoints(agent *a);
 bool moves_begin(agent *a, edge *e, const message_state *m, const wire_header *h);
 void moves_end(agent *a, const message_state *m, const wire_header *h);
 void moves_abandon(agent *a, int64_t number);
-void moves_forget(agent *a); /* a generation is in force: none is under way */
+void moves_forget(agent *a);   /* a generation begins: its servers are those that moved */
+void moves_revert(agent *a);   /* the generation goes on: none has moved */
+void moves_orphaned(agent *a); /* without a coordinator none can be committed */
 void moves_lost(agent *a, const edge *e, const char *text); /* an edge that may carry state ended */
 
 /* The versions that the child of an edge tells its parent. */

@@ -53,8 +53,20 @@ static void announce(host *h)
     takeover_done(h);
 }
 
-static void commit(host *h)
+/* The plan that goes on was not planned anew. */
+static void say_that_all_stay(host *h)
 {
+    planning *p = &h->planning;
+    p->round_s = h->predicted_round_s;
+    p->bound_s = 0;
+    snprintf(p->reason, sizeof p->reason,
+             "all servers stay, as their state cannot be moved: %.200s", p->cause);
+}
+
+static void commit(host *h, coordinator_why why)
+{
+    if (why == COORDINATOR_CANNOT_MOVE)
+        say_that_all_stay(h);
     int32_t standby = choose_standby(h, &h->coordinator.next);
     edgeps_err err = record_plan(h, &h->coordinator.next, standby);
     if (err) {
@@ -112,8 +124,11 @@ static void carry_out(host *h, const coordinator_effect *effect)
     case COORDINATOR_MOVE:
         transfer_move(h, effect->index);
         break;
+    case COORDINATOR_ABANDON:
+        transfer_abandon(h);
+        break;
     case COORDINATOR_COMMIT:
-        commit(h);
+        commit(h, effect->why);
         break;
     case COORDINATOR_ANNOUNCE:
         announce(h);

@@ -77,8 +77,8 @@ edgeps_err frame_send(conn *c, const frame_stamp *stamp, uint16_t type, uint64_t
 }
 
 edgeps_err frame_lend(conn *c, const frame_stamp *stamp, wire_header header, const void *payload,
-                      int64_t delay_ns)
+                      void (*sent)(void *ctx, edgeps_err err), void *ctx)
 {
-    conn_frame frame = {.payload = payload, .bytes = header.length, .delay_ns = delay_ns};
+    conn_frame frame = {.payload = payload, .bytes = header.length, .sent = sent, .ctx = ctx};
     return send_header(c, stamp, &header, &frame);
 }

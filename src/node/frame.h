@@ -32,9 +32,9 @@ wire_header frame_header(const uint8_t *header);
 edgeps_err frame_send(conn *c, const frame_stamp *stamp, uint16_t type, uint64_t generation,
                       int64_t round, wire_writer *w);
 
-/* Sends bulk bytes that stay the caller's until `sent`; the header's job, sender and incarnation
- * are set from the stamp. The frame starts `delay_ns` from now at the earliest. */
+/* Sends bulk bytes that stay the caller's until `sent` (may be NULL); the header's job, sender and
+ * incarnation are set from the stamp. On an error `sent` is not called. */
 edgeps_err frame_lend(conn *c, const frame_stamp *stamp, wire_header header, const void *payload,
-                      int64_t delay_ns);
+                      void (*sent)(void *ctx, edgeps_err err), void *ctx);
 
 #endif

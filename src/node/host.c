@@ -109,16 +109,19 @@ static bool done(host *h, member *m, const void *payload, uint64_t bytes)
     return true;
 }
 
+/* A new generation's server tells its last round again. */
 static void round_committed(host *h, const wire_header *header)
 {
+    bool news = header->round > h->coordinator.committed_round;
     drive_post(h, (coordinator_event){.kind = COORDINATOR_ROUND,
                                       .generation = header->generation,
                                       .round = header->round});
     faults_round(h, header);
-    record_event(h, (meter_event){.kind = METER_ROUND,
-                                  .epoch = h->now_epoch,
-                                  .round = (header->round - 1) % h->rounds + 1,
-                                  .rounds = h->rounds});
+    if (news)
+        record_event(h, (meter_event){.kind = METER_ROUND,
+                                      .epoch = h->now_epoch,
+                                      .round = (header->round - 1) % h->rounds + 1,
+                                      .rounds = h->rounds});
 }
 
 static bool report(host *h, member *m, const wire_header *header, const void *payload)
@@ -141,6 +144,9 @@ static bool report(host *h, member *m, const wire_header *header, const void *pa
         if (!message_get_moved(payload, header->length, &moved))
             return false;
         transfer_moved(h, header->round, moved.ok, moved.text);
+        return true;
+    case MESSAGE_STILL:
+        transfer_still(h, header->round);
         return true;
     case MESSAGE_LATE:
         return faults_late(h, header, payload);

@@ -141,6 +141,7 @@ struct host {
     adapt_history *history;   /* of the epochs so far; NULL: none yet */
     int64_t remembered_epoch; /* the last of them */
     int64_t move_begun_ns;    /* by this the move under way is known to the agents */
+    int64_t move_still_ns;    /* since when its server stands still; 0: it serves */
     const adapt_move *move;   /* under way */
     int32_t move_source;      /* its state's, PLAN_NONE: this process */
     int32_t standby;          /* of the plan in force, or PLAN_NONE */
@@ -198,6 +199,8 @@ void replan_free(host *h);
 /* transfer.c */
 void transfer_move(host *h, size_t index);
 void transfer_moved(host *h, int64_t number, bool ok, const char *text);
+void transfer_still(host *h, int64_t number);
+void transfer_abandon(host *h);
 void transfer_lost(host *h, size_t node);
 void transfer_save(host *h, int64_t round);
 bool transfer_frame(host *h, member *m, const wire_header *header, const void *payload);
@@ -214,7 +217,7 @@ edgeps_err record_open(host *h);
 void record_start(host *h);
 void record_close(host *h);
 void record_event(host *h, meter_event event);
-void record_move(host *h, const adapt_move *m, double seconds);
+void record_move(host *h, const adapt_move *m, double seconds, double frozen_s);
 edgeps_err record_plan(host *h, const plan *pl, int32_t standby);
 void record_epoch(host *h, int64_t epoch);
 edgeps_err record_model(host *h);

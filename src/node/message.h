@@ -38,6 +38,7 @@ typedef enum message_type {
     MESSAGE_TROUBLE,
     MESSAGE_LATE,
     MESSAGE_PROBED,
+    MESSAGE_STILL,
     /* control plane, coordinator -> agent */
     MESSAGE_WELCOME = 64,
     MESSAGE_PLAN,
@@ -60,8 +61,8 @@ typedef enum message_type {
 
 typedef enum message_role { MESSAGE_LOCAL, MESSAGE_GLOBAL } message_role;
 
-/* The servers that its plan gives to a node: they serve; one is frozen, or a local one released;
- * the global one is released. */
+/* The servers that its plan gives to a node: they serve; a local one is released; the global one
+ * is. */
 typedef enum message_servers {
     MESSAGE_SETTLED,
     MESSAGE_UNSETTLED,

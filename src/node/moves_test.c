@@ -151,10 +151,50 @@ static void a_broken_state_connection_is_reported_and_the_move_made_again(void *
     fixture_free(&f);
 }
 
+/* Only the last node has room for the global server, and the path to it is slow; as it does not
+ * train, it slows no round. */
+static void make_slow_target(fixture *f, const char *addresses[NODES])
+{
+    make(f, addresses, 0);
+    const job *j = &f->options.job;
+    for (size_t i = 0; i < NODES; i++)
+        if (i != SOURCE)
+            f->net->nodes[i].free_bytes =
+                i == NODES - 1 ? job_global_need_bytes(j, NODES) : job_local_need_bytes(j, NODES);
+    f->net->nodes[NODES - 1].train = false;
+    network_set_cap_bytes_per_s(f->net, SOURCE, NODES - 1, 8e5);
+    f->options.epochs = 2;
+}
+
+static void a_server_is_copied_while_it_serves(void **state)
+{
+    (void)state;
+    fixture f;
+    const char *addresses[NODES];
+    make_slow_target(&f, addresses);
+    size_t rounds = (size_t)job_rounds(&f.options.job, NODES - 1);
+    run(&f);
+    assert_int_equal(f.rounds, 2 * rounds);
+    fixture_event move = {.kind = METER_START};
+    for (size_t n = 0; fixture_nth(&f, METER_MOVE, n); n++)
+        if (strstr(fixture_nth(&f, METER_MOVE, n)->text, "global c d"))
+            move = *fixture_nth(&f, METER_MOVE, n);
+    assert_int_equal(move.kind, METER_MOVE);
+    size_t meanwhile = move.rounds - rounds;
+    print_message("%zu of %zu rounds while the global server moves, in %.3f s; %.3f s of them it "
+                  "stands still\n",
+                  meanwhile, rounds, move.seconds, move.frozen_s);
+    assert_true(meanwhile >= 1);
+    assert_true(move.frozen_s < 2.0 / 3 * move.seconds);
+    assert_int_equal(fixture_nth(&f, METER_EPOCH, 1)->measured.samples, 400);
+    fixture_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broken_state_connection_is_reported_and_the_move_made_again),
+        cmocka_unit_test(a_server_is_copied_while_it_serves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

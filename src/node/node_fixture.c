@@ -51,7 +51,7 @@ static const char *or_empty(const char *text) { return text ? text : ""; }
 static void observe(void *observer, const meter_event *event)
 {
     fixture *f = observer;
-    f->rounds += event->kind == METER_ROUND && event->round > 0;
+    f->rounds += event->kind == METER_ROUND;
     if (event->kind == METER_ROUND || f->event_count == FIXTURE_MOST_EVENTS)
         return;
     fixture_event *e = &f->events[f->event_count++];
@@ -59,6 +59,9 @@ static void observe(void *observer, const meter_event *event)
                          .epoch = event->epoch,
                          .generation = event->generation,
                          .bytes = event->bytes,
+                         .seconds = event->seconds,
+                         .frozen_s = event->frozen_s,
+                         .rounds = f->rounds,
                          .measured = event->measured};
     snprintf(e->text, sizeof e->text, "%s %s %s %s %s", or_empty(event->node),
              or_empty(event->role), or_empty(event->from), or_empty(event->to),

@@ -15,6 +15,9 @@ typedef struct fixture_event {
     int64_t epoch;
     uint64_t generation;
     int64_t bytes;
+    double seconds;
+    double frozen_s;
+    size_t rounds; /* made before it */
     meter_epoch measured;
     char text[320]; /* the event's text, with node, role, from and to in front as far as it has them
                      */

@@ -75,7 +75,7 @@ void record_event(host *h, meter_event event)
     h->options->observe(h->options->observer, &event);
 }
 
-void record_move(host *h, const adapt_move *m, double seconds)
+void record_move(host *h, const adapt_move *m, double seconds, double frozen_s)
 {
     record_event(
         h, (meter_event){.kind = METER_MOVE,
@@ -86,6 +86,7 @@ void record_move(host *h, const adapt_move *m, double seconds)
                          .to = host_name(h, m->to),
                          .bytes = m->bytes,
                          .seconds = seconds,
+                         .frozen_s = frozen_s,
                          .text = h->planning.cause});
 }
 

@@ -122,16 +122,36 @@ static edgeps_err place(host *h, const problem *pr)
     return err ? err : list_first_moves(p, &h->options->job);
 }
 
-/* In the middle of an epoch local servers get their parameters when they attach: a copy that is
- * made while rounds run would not hold still. So does one that would copy from its own node. */
-static edgeps_err copy_moves(planning *p, const adapt_result *r, bool quiet)
+static bool releases_any(const adapt_move *moves, size_t count)
 {
+    bool any = false;
+    for (size_t k = 0; k < count; k++)
+        any |= moves[k].releases && moves[k].from != PLAN_NONE;
+    return any;
+}
+
+/* In the middle of an epoch a node is gone, and nobody waits for local servers to be copied: they
+ * get their parameters when they attach. So does one that would copy from its own node. */
+static bool is_made(const adapt_move *m, bool in_epoch)
+{
+    return m->role == ADAPT_GLOBAL || (!in_epoch && m->from != m->to);
+}
+
+/* Where all moves have room in any order the global server goes last: until the commit it stands
+ * still. */
+static edgeps_err copy_moves(planning *p, const adapt_result *r, bool in_epoch)
+{
+    bool any_order = !releases_any(r->moves, r->move_count);
     p->moves = mem_alloc(r->move_count, sizeof *p->moves);
     if (!p->moves)
         return EDGEPS_NOMEM;
-    for (size_t k = 0; k < r->move_count; k++)
-        if (r->moves[k].role == ADAPT_GLOBAL || (quiet && r->moves[k].from != r->moves[k].to))
-            p->moves[p->move_count++] = r->moves[k];
+    for (int of_global = 0; of_global < 1 + any_order; of_global++)
+        for (size_t k = 0; k < r->move_count; k++) {
+            const adapt_move *m = &r->moves[k];
+            bool turn = !any_order || (m->role == ADAPT_GLOBAL) == of_global;
+            if (turn && is_made(m, in_epoch))
+                p->moves[p->move_count++] = *m;
+        }
     return EDGEPS_OK;
 }
 
@@ -237,7 +257,7 @@ static edgeps_err adapt(host *h, const problem *pr)
     if (!err)
         err = plan_copy(&r.plan, &p->plan);
     if (!err)
-        err = copy_moves(p, &r, !h->coordinator.epoch_begun);
+        err = copy_moves(p, &r, h->coordinator.epoch_begun);
     if (!err && h->homeless)
         err = bring_home(p, current, &h->options->job);
     p->round_s = (r.changed ? r.new_epoch_s : r.old_epoch_s) / (double)pr->rounds;
@@ -294,7 +314,8 @@ static void worked(void *ctx)
         drive_post(h, (coordinator_event){.kind = COORDINATOR_PLANNED,
                                           .plan = &p->plan,
                                           .move_count = p->move_count,
-                                          .restored = is_restored(h)});
+                                          .restored = is_restored(h),
+                                          .releases = releases_any(p->moves, p->move_count)});
 }
 
 static void start_work(host *h)

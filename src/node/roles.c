@@ -537,6 +537,14 @@ edgeps_err roles_plan(agent *a)
     return err;
 }
 
+void roles_serve_on(agent *a)
+{
+    if (!a->global_buffers.parameters) /* released, not copied */
+        return;
+    carry_out_all(a, AGENT_GLOBAL, NULL, global_thaw(&a->global, &a->effects));
+    roles_deliver(a);
+}
+
 void roles_allow(agent *a, int64_t round)
 {
     proto_event event = {.kind = PROTO_ALLOWED, .round = round};

@@ -1,6 +1,8 @@
 /* The state of a server on its way: parameters, for a global server the optimizer's velocity, and
  * each chunk's version. It begins with a frame that says what comes, ends with a frame that carries
- * the hashes, and counts only when those agree. */
+ * hashes over all chunks and their versions, and counts only when those agree. A chunk may come
+ * several times, as its server goes on meanwhile; the last one counts.
+ */
 #ifndef EDGEPS_NODE_STATE_H
 #define EDGEPS_NODE_STATE_H
 
@@ -18,12 +20,21 @@ typedef struct state_view {
 /* Which state it is: the move by its number (0: a checkpoint), and how many the target will serve.
  */
 typedef struct state_label {
+    message_role role;
     uint64_t generation;
     int64_t number;
     uint32_t children;
 } state_label;
 
-/* Queues all frames of the state; the arrays must stay as they are until they are sent. */
+/* Queues the first frame of a state, and the last one, with the hashes of what was sent. */
+edgeps_err state_begin(conn *c, const frame_stamp *stamp, const state_label *label);
+edgeps_err state_end(conn *c, const frame_stamp *stamp, const state_label *label,
+                     uint64_t parameters_hash, uint64_t velocity_hash);
+
+/* Chains one chunk's hash (XXH3-64) and version to the hash of all before it; it begins with 0. */
+uint64_t state_chain(uint64_t before, uint64_t chunk_hash, int64_t version);
+
+/* Queues all frames of a state; the arrays must stay as they are until they are sent. */
 edgeps_err state_send(conn *c, const frame_stamp *stamp, const job *j, const state_view *state,
                       const state_label *label);
 
@@ -31,8 +42,6 @@ edgeps_err state_send(conn *c, const frame_stamp *stamp, const job *j, const sta
 typedef struct state_arrival {
     bool open;
     state_view target; /* versions are owned by the arrival's owner */
-    int64_t parameters_left;
-    int64_t velocity_left;
 } state_arrival;
 
 /* Expects a state into these arrays. */
@@ -44,7 +53,7 @@ void *state_buffer(const state_arrival *a, const job *j, const wire_header *h);
 /* A chunk frame is complete. */
 void state_took(state_arrival *a, const wire_header *h);
 
-/* The end frame: EDGEPS_PROTOCOL when chunks are missing or a hash differs. */
+/* The end frame: EDGEPS_PROTOCOL when a hash differs, as it does when chunks are missing. */
 edgeps_err state_finish(state_arrival *a, const job *j, const message_state *end,
                         edgeps_diag *diag);
 

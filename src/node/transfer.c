@@ -108,7 +108,8 @@ static edgeps_err send_saved(host *h, const adapt_move *m)
                        .parameters = h->saved.parameters,
                        .velocity = role == MESSAGE_GLOBAL ? h->saved.velocity : NULL,
                        .versions = h->saved.versions};
-    state_label label = {.generation = h->planning.plan.generation,
+    state_label label = {.role = role,
+                         .generation = h->planning.plan.generation,
                          .number = h->move_begun_ns,
                          .children = children_of(&h->planning.plan, m)};
     return state_send(h->of_node[m->to]->conn, &h->stamp, &h->options->job, &view, &label);
@@ -143,13 +144,28 @@ static void abandon(host *h, const adapt_move *m)
         host_send(h, (size_t)h->move_source, MESSAGE_ABANDON, 0, h->move_begun_ns, NULL);
 }
 
+static double seconds_since(int64_t then_ns)
+{
+    return (double)(clock_now_ns() - then_ns) / CLOCK_NS_PER_S;
+}
+
+/* How long the server has done nothing for the move under way: all the time, where it is gone or
+ * the job waits for the moves; else since it stands still. */
+static double frozen_seconds(const host *h)
+{
+    bool serves = h->coordinator.epoch_begun && h->move->from != PLAN_NONE;
+    if (!serves)
+        return seconds_since(h->move_begun_ns);
+    return h->move_still_ns ? seconds_since(h->move_still_ns) : 0;
+}
+
 /* The move under way has come to its end. */
 static void move_ended(host *h, bool ok, const char *text)
 {
     const adapt_move *m = h->move;
+    double seconds = seconds_since(h->move_begun_ns), frozen_s = frozen_seconds(h);
     h->move = NULL;
-    double seconds = (double)(clock_now_ns() - h->move_begun_ns) / CLOCK_NS_PER_S;
-    h->tally.move_s += seconds;
+    h->tally.move_s += frozen_s;
     char warning[512];
     snprintf(warning, sizeof warning, "a server could not move to %s: %s", host_name(h, m->to),
              text);
@@ -161,7 +177,7 @@ static void move_ended(host *h, bool ok, const char *text)
         record_event(h, (meter_event){.kind = METER_WARNING, .text = warning});
     }
     if (ok && h->planning.why != COORDINATOR_FIRST) /* servers that begin have not moved */
-        record_move(h, m, seconds);
+        record_move(h, m, seconds, frozen_s);
     drive_post(h, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = ok});
 }
 
@@ -171,6 +187,7 @@ void transfer_move(host *h, size_t index)
     h->move = m;
     h->move_source = source_of(h, m);
     h->move_begun_ns = clock_now_ns();
+    h->move_still_ns = 0;
     bool here = h->of_node[m->to] && (h->move_source == PLAN_NONE || h->of_node[h->move_source]);
     if (!here) {
         move_ended(h, false, "the source or the target is gone");
@@ -197,6 +214,19 @@ void transfer_moved(host *h, int64_t number, bool ok, const char *text)
 {
     if (h->move && number == h->move_begun_ns)
         move_ended(h, ok, text);
+}
+
+void transfer_still(host *h, int64_t number)
+{
+    if (h->move && number == h->move_begun_ns)
+        h->move_still_ns = clock_now_ns();
+}
+
+void transfer_abandon(host *h)
+{
+    if (h->move)
+        abandon(h, h->move);
+    h->move = NULL;
 }
 
 static void end_save(host *h, bool ok)

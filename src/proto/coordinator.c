@@ -115,6 +115,15 @@ static void advance(coordinator *c, coordinator_effects *effects)
     }
 }
 
+/* Whether training goes on by the plan in force until the next one is committed. */
+static bool goes_on(const coordinator *c)
+{
+    bool whole = c->plan.global != PLAN_NONE && !c->restored && !c->releases;
+    for (size_t i = 0; whole && i < c->options.node_count; i++)
+        whole = c->present[i] || !plan_has_role(&c->plan, i);
+    return whole;
+}
+
 /* Nodes that came back count as present once the plan in force does not mean their old process. */
 static bool take_in(coordinator *c)
 {
@@ -210,16 +219,18 @@ static void lost(coordinator *c, const coordinator_event *event, coordinator_eff
         gathered(c, effects);
         return;
     case COORDINATOR_PLANNING:
-    case COORDINATOR_MOVING:
     case COORDINATOR_COMMITTING:
     case COORDINATOR_SAVING:
         c->stale |= c->present[node];
         c->present[node] = false;
         return;
+    case COORDINATOR_MOVING:
     case COORDINATOR_STARTING:
     case COORDINATOR_TRAINING:
         if (c->present[node]) {
             c->present[node] = false;
+            if (c->phase == COORDINATOR_MOVING)
+                add(effects, (coordinator_effect){.kind = COORDINATOR_ABANDON});
             want_plan(c, effects, COORDINATOR_REPAIR);
         }
         return;
@@ -288,8 +299,12 @@ static void full(coordinator *c, coordinator_effects *effects)
         want_plan(c, effects, COORDINATOR_REPAIR);
 }
 
+/* With the moves that lead to the next plan still to come, an epoch begins under the present one.
+ */
 static void move_on(coordinator *c, coordinator_effects *effects)
 {
+    if (c->next_move < c->move_count && !c->epoch_begun && goes_on(c) && all_workers(c, c->ready))
+        begin_epoch(c, effects);
     if (c->next_move < c->move_count) {
         c->phase = COORDINATOR_MOVING;
         c->moved = true;
@@ -333,21 +348,44 @@ static edgeps_err planned(coordinator *c, const coordinator_event *event,
     c->move_count = event->move_count;
     c->next_move = 0;
     c->restored = event->restored;
+    c->releases = event->releases;
     move_on(c, effects);
     return EDGEPS_OK;
 }
 
-static void moved(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
+/* The plan in force is announced anew, so that who made room for the other one gives it back. */
+static edgeps_err stay(coordinator *c, coordinator_effects *effects)
+{
+    plan same;
+    edgeps_err err = plan_copy(&c->plan, &same);
+    if (err)
+        return err;
+    same.generation++;
+    plan_free(&c->next);
+    c->next = same;
+    c->failed_moves = 0;
+    c->phase = COORDINATOR_COMMITTING;
+    add(effects, (coordinator_effect){.kind = COORDINATOR_COMMIT,
+                                      .why = COORDINATOR_CANNOT_MOVE,
+                                      .generation = same.generation});
+    return EDGEPS_OK;
+}
+
+static edgeps_err moved(coordinator *c, const coordinator_event *event,
+                        coordinator_effects *effects)
 {
     if (c->phase != COORDINATOR_MOVING)
-        return;
+        return EDGEPS_OK;
     c->failed_moves += !event->ok; /* since the last commit: what comes before may always succeed */
-    if (c->failed_moves >= MOST_FAILED_MOVES)
-        end(c, effects, COORDINATOR_FAIL, COORDINATOR_CANNOT_MOVE);
-    else if (c->stale || !event->ok)
-        want_plan(c, effects, COORDINATOR_REPAIR);
-    else
+    if (event->ok && !c->stale)
         move_on(c, effects);
+    else if (c->failed_moves < MOST_FAILED_MOVES)
+        want_plan(c, effects, COORDINATOR_REPAIR);
+    else if (goes_on(c))
+        return stay(c, effects);
+    else
+        end(c, effects, COORDINATOR_FAIL, COORDINATOR_CANNOT_MOVE);
+    return EDGEPS_OK;
 }
 
 static void committed(coordinator *c, coordinator_effects *effects)
@@ -435,8 +473,7 @@ edgeps_err coordinator_step(coordinator *c, const coordinator_event *event,
             end(c, effects, COORDINATOR_FAIL, COORDINATOR_IMPOSSIBLE);
         return EDGEPS_OK;
     case COORDINATOR_MOVED:
-        moved(c, event, effects);
-        return EDGEPS_OK;
+        return moved(c, event, effects);
     case COORDINATOR_COMMITTED:
         committed(c, effects);
         return EDGEPS_OK;

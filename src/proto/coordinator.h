@@ -4,7 +4,10 @@
  * It decides when; the world around it carries out: it plans (with the measurements it collected),
  * copies state, writes the record of a generation, talks to the nodes, and comes back with an
  * event. At any time at most one such request is open. A node that is lost while one is open makes
- * its result stale: the coordinator waits for the answer and asks for a plan again. A node that
+ * its result stale: the coordinator abandons a move at once, waits for the answer to any other
+ * request, and asks for a plan again. Servers move while the plan in force goes on: an epoch begins
+ * before its moves where that plan has lost nobody, and the next generation takes over when they
+ * are done. If moves fail again and again, that plan stays. A node that
  * comes back is a new process that holds nothing: it waits until the plan in force gives its node
  * no role, and the next plan takes it in. If no plan can, it stays out.
  *
@@ -27,7 +30,7 @@ typedef enum coordinator_event_kind {
     COORDINATOR_LOST,    /* the connection of `node` broke, or it never came */
     COORDINATOR_HEARD,   /* a sign of life of `node` */
     COORDINATOR_TICK,    /* time passes */
-    COORDINATOR_PLANNED, /* answer to WANT_PLAN: plan, move_count, restored */
+    COORDINATOR_PLANNED, /* answer to WANT_PLAN: plan, move_count, restored, releases */
     COORDINATOR_NO_PLAN, /* answer to WANT_PLAN: there is none */
     COORDINATOR_MOVED,   /* answer to MOVE: `ok` */
     COORDINATOR_COMMITTED, /* answer to COMMIT */
@@ -51,11 +54,13 @@ typedef struct coordinator_event {
     size_t move_count; /* of COORDINATOR_PLANNED */
     bool restored;     /* of COORDINATOR_PLANNED: the global server is lost, its successor
                           starts from an older state and asks its children for newer chunks */
+    bool releases;     /* of COORDINATOR_PLANNED: a server must go before the commit to make room */
 } coordinator_event;
 
 typedef enum coordinator_effect_kind {
     COORDINATOR_WANT_PLAN,   /* `why` tells what for */
-    COORDINATOR_MOVE,        /* carry out move `index` of the plan */
+    COORDINATOR_MOVE,        /* carry out move `index` of the plan, while training goes on */
+    COORDINATOR_ABANDON,     /* the move under way is off: no answer is waited for */
     COORDINATOR_COMMIT,      /* make generation `generation` durable */
     COORDINATOR_ANNOUNCE,    /* tell every node the plan */
     COORDINATOR_ALLOW,       /* tell every worker that rounds up to `round` may run */
@@ -75,8 +80,8 @@ typedef enum coordinator_why {
     COORDINATOR_REPAIR,     /* a node is gone, or a move failed */
     COORDINATOR_RETURN,     /* a node came back */
     COORDINATOR_NOBODY_LEFT,
-    COORDINATOR_IMPOSSIBLE, /* no plan keeps all constraints */
-    COORDINATOR_CANNOT_MOVE,
+    COORDINATOR_IMPOSSIBLE,  /* no plan keeps all constraints */
+    COORDINATOR_CANNOT_MOVE, /* of COMMIT: all servers stay where they are */
     COORDINATOR_CANNOT_SAVE,
 } coordinator_why;
 
@@ -141,6 +146,7 @@ typedef struct coordinator {
     bool *newcomer;          /* per node: the plan asked for is the first that may take it in */
     bool stale;              /* a node was lost while a request was open */
     bool restored;           /* `next` starts from an older state */
+    bool releases;           /* on the way to `next` the plan in force loses a server */
     int64_t committed_round; /* that the global server has whole */
     size_t move_count;
     size_t next_move;

@@ -302,6 +302,89 @@ static void a_coordinator_that_stood_still_expels_nobody(void **state)
     assert_true(o->c.present[1]);
 }
 
+/* Generation 2 puts the global server of the second epoch on node 2, by one move. */
+static void plan_a_move(world *o, bool releases)
+{
+    start(o);
+    end_epoch(o, 1);
+    step(o, (coordinator_event){.kind = COORDINATOR_SAVED, .ok = true});
+    o->pl.generation = 2;
+    o->pl.global = 2;
+    step(o,
+         (coordinator_event){
+             .kind = COORDINATOR_PLANNED, .plan = &o->pl, .move_count = 1, .releases = releases});
+}
+
+static void an_epoch_begins_while_servers_move(void **state)
+{
+    world *o = *state;
+    plan_a_move(o, false);
+    assert_int_equal(o->effects.count, 3);
+    assert_int_equal(o->effects.items[0].kind, COORDINATOR_EPOCH_BEGUN);
+    assert_int_equal(o->effects.items[1].kind, COORDINATOR_ALLOW);
+    assert_int_equal(o->effects.items[2].kind, COORDINATOR_MOVE);
+    end_epoch(o, 2);
+    assert_int_equal(o->effects.count, 0); /* all rounds are made before the move is */
+    step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = true});
+    assert_int_equal(only(o, COORDINATOR_COMMIT)->generation, 2);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    assert_false(has(o, COORDINATOR_EPOCH_BEGUN));
+    assert_true(has(o, COORDINATOR_SAVE));
+}
+
+static void an_epoch_waits_for_moves_that_take_its_servers_away(void **state)
+{
+    world *o = *state;
+    plan_a_move(o, true);
+    only(o, COORDINATOR_MOVE);
+    step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = true});
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    ready(o, 1);
+    ready(o, 2);
+    assert_true(has(o, COORDINATOR_EPOCH_BEGUN));
+}
+
+static void a_loss_abandons_the_move_under_way(void **state)
+{
+    world *o = *state;
+    plan_a_move(o, false);
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 2});
+    assert_int_equal(o->effects.count, 2);
+    assert_int_equal(o->effects.items[0].kind, COORDINATOR_ABANDON);
+    assert_int_equal(o->effects.items[1].why, COORDINATOR_REPAIR);
+    step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = true}); /* too late */
+    assert_int_equal(o->effects.count, 0);
+}
+
+static void moves_that_fail_again_and_again_are_given_up(void **state)
+{
+    world *o = *state;
+    plan_a_move(o, false);
+    for (int k = 0; k < 4; k++) {
+        step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = false});
+        assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_REPAIR);
+        give_plan(o, 1, false);
+    }
+    step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = false});
+    assert_int_equal(only(o, COORDINATOR_COMMIT)->why, COORDINATOR_CANNOT_MOVE);
+    step(o, (coordinator_event){.kind = COORDINATOR_COMMITTED});
+    assert_int_equal(o->c.phase, COORDINATOR_TRAINING);
+    assert_int_equal(o->c.plan.generation, 2);
+    assert_int_equal(o->c.plan.global, 0);
+}
+
+static void a_server_that_must_move_and_cannot_ends_the_job(void **state)
+{
+    world *o = *state;
+    plan_a_move(o, true);
+    for (int k = 0; k < 4; k++) {
+        step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = false});
+        give_plan(o, 1, true);
+    }
+    step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = false});
+    assert_int_equal(only(o, COORDINATOR_FAIL)->why, COORDINATOR_CANNOT_MOVE);
+}
+
 static void who_is_not_heard_is_expelled(void **state)
 {
     world *o = *state;
@@ -563,6 +646,11 @@ int main(void)
         UNIT(a_failed_move_is_planned_again_and_announced_even_if_nothing_changes),
         UNIT(the_job_fails_when_five_moves_have_failed_before_a_commit),
         UNIT(a_coordinator_that_stood_still_expels_nobody),
+        UNIT(an_epoch_begins_while_servers_move),
+        UNIT(an_epoch_waits_for_moves_that_take_its_servers_away),
+        UNIT(a_loss_abandons_the_move_under_way),
+        UNIT(moves_that_fail_again_and_again_are_given_up),
+        UNIT(a_server_that_must_move_and_cannot_ends_the_job),
         UNIT(who_is_not_heard_is_expelled),
         UNIT(who_is_not_heard_for_a_while_is_suspected_once_and_cleared_when_heard),
         UNIT(an_epoch_ends_without_a_suspect_where_rounds_do),

@@ -288,6 +288,16 @@ edgeps_err family_given(family *f, const proto_event *event, const versions *hav
     return EDGEPS_OK;
 }
 
+edgeps_err family_ask_again(family *f, const versions *have, proto_effects *effects)
+{
+    edgeps_err err = EDGEPS_OK;
+    for (int64_t c = 0; !err && c < f->chunk_count; c++) {
+        f->asks[c].version = PROTO_NOTHING;
+        err = seek(f, c, have, effects);
+    }
+    return err;
+}
+
 edgeps_err family_arrived(family *f, int64_t chunk, int64_t version, versions *have,
                           proto_effects *effects)
 {

@@ -113,6 +113,9 @@ family_sum *family_summed(family *f, const proto_event *event, const versions *h
 edgeps_err family_given(family *f, const proto_event *event, const versions *have, bool *newer,
                         proto_effects *effects);
 
+/* Nothing that was asked for has come: asks again for what some child has newer. */
+edgeps_err family_ask_again(family *f, const versions *have, proto_effects *effects);
+
 /* A newer chunk of the parameters has arrived, from whomever: stored, and passed on to the children
  * that lack it. */
 edgeps_err family_arrived(family *f, int64_t chunk, int64_t version, versions *have,

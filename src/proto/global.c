@@ -47,25 +47,39 @@ edgeps_err global_plan(global *g, uint64_t generation, const int32_t *locals, si
     return err || !g->active ? err : tell_round(g, effects);
 }
 
-static edgeps_err summed(global *g, const proto_event *event, proto_effects *effects)
+static edgeps_err apply(global *g, int64_t chunk, proto_effects *effects)
 {
-    if (g->frozen)
-        return EDGEPS_OK;
-    const family_sum *sum = family_summed(&g->family, event, &g->have);
-    if (!sum)
-        return EDGEPS_OK;
-    edgeps_err err = proto_effects_add(effects, (proto_effect){.kind = PROTO_APPLY,
-                                                               .round = event->round,
-                                                               .chunk = event->chunk,
-                                                               .weight = sum->weight});
-    versions_raise(&g->have, event->chunk, event->round);
+    const family_sum *sum = &g->family.sums[chunk];
+    int64_t round = sum->round;
+    edgeps_err err = proto_effects_add(
+        effects,
+        (proto_effect){.kind = PROTO_APPLY, .round = round, .chunk = chunk, .weight = sum->weight});
+    versions_raise(&g->have, chunk, round);
     family_raised(&g->family, &g->have);
     if (!err)
-        err = family_send_down(&g->family, event->chunk, event->round, effects);
+        err = family_send_down(&g->family, chunk, round, effects);
     return err ? err : tell_round(g, effects);
 }
 
-/* A child had a newer chunk. While the state is copied away, its new owner will ask for it. */
+static edgeps_err summed(global *g, const proto_event *event, proto_effects *effects)
+{
+    bool counts = family_summed(&g->family, event, &g->have);
+    return counts && !g->frozen ? apply(g, event->chunk, effects) : EDGEPS_OK;
+}
+
+edgeps_err global_thaw(global *g, proto_effects *effects)
+{
+    edgeps_err err = EDGEPS_OK;
+    if (!g->frozen)
+        return err;
+    g->frozen = false;
+    for (int64_t c = 0; !err && c < g->have.count; c++)
+        if (g->family.sums[c].added && g->family.sums[c].round > g->have.of[c])
+            err = apply(g, c, effects);
+    return err ? err : family_ask_again(&g->family, &g->have, effects);
+}
+
+/* A child had a newer chunk. A frozen server leaves it to the new owner. */
 static edgeps_err given(global *g, const proto_event *event, proto_effects *effects)
 {
     bool newer;

@@ -7,7 +7,7 @@
 
 typedef struct global {
     bool active; /* this node is the global server of the present generation */
-    bool frozen; /* its state is being copied away: nothing is applied until the next generation */
+    bool frozen; /* the last of its state is being copied away: nothing is applied */
     versions have;
     family family;
 } global;
@@ -19,8 +19,12 @@ void global_free(global *g);
  * copied, or loaded. What the children hold that is newer it asks them for. */
 void global_restore(global *g, const int64_t *chunk_versions);
 
-/* From now until the next generation the state stays as it is, so that it can be copied. */
+/* From now until the next generation, or global_thaw, the state stays as it is. */
 void global_freeze(global *g);
+
+/* The state is not copied after all: what arrived meanwhile is applied, and children are asked
+ * again for what is newer. */
+edgeps_err global_thaw(global *g, proto_effects *effects);
 
 /* A new generation with these local servers; none: the node is not the global server. A state that
  * is whole is told as PROTO_ROUND_DONE at once, so that the coordinator knows what is here. */

@@ -237,6 +237,44 @@ static void a_frozen_global_server_applies_nothing_until_the_next_generation(voi
     assert_int_equal(count_effects(&o->effects, PROTO_APPLY), 1);
 }
 
+static void a_thawed_global_server_applies_what_arrived_once(void **state)
+{
+    world *o = *state;
+    start_global(o);
+    global_freeze(&o->g);
+    to_global(o, push(1, 1, 1, 0));
+    to_global(o, summed(1, 1, 0));
+    to_global(o, push(1, 1, 1, 1)); /* whose additions are not done */
+    assert_int_equal(count_effects(&o->effects, PROTO_APPLY), 0);
+    o->effects.count = 0;
+    assert_int_equal(global_thaw(&o->g, &o->effects), EDGEPS_OK);
+    assert_int_equal(count_effects(&o->effects, PROTO_APPLY), 1);
+    assert_int_equal(nth_effect(&o->effects, PROTO_APPLY, 0)->chunk, 0);
+    assert_int_equal(nth_effect(&o->effects, PROTO_SEND_DOWN, 0)->round, 1);
+    to_global(o, summed(1, 1, 1));
+    assert_int_equal(nth_effect(&o->effects, PROTO_ROUND_DONE, 0)->round, 1);
+    o->effects.count = 0;
+    assert_int_equal(global_thaw(&o->g, &o->effects), EDGEPS_OK);
+    assert_int_equal(o->effects.count, 0);
+}
+
+static void a_thawed_global_server_asks_again_for_what_it_did_not_take(void **state)
+{
+    world *o = *state;
+    start_global(o);
+    to_global(o, (proto_event){.kind = PROTO_CHILD_LOST, .node = 1});
+    to_global(o, attach(1, 1, 1));
+    assert_int_equal(count_effects(&o->effects, PROTO_ASK), CHUNKS);
+    global_freeze(&o->g);
+    to_global(o, given(1, 1, 0));
+    assert_int_equal(o->effects.count, 0);
+    o->effects.count = 0;
+    assert_int_equal(global_thaw(&o->g, &o->effects), EDGEPS_OK);
+    assert_int_equal(count_effects(&o->effects, PROTO_ASK), CHUNKS);
+    to_global(o, given(1, 1, 0));
+    assert_int_equal(count_effects(&o->effects, PROTO_STORE), 1);
+}
+
 static void a_successor_asks_one_child_for_each_newer_chunk_and_passes_it_on(void **state)
 {
     world *o = *state;
@@ -354,6 +392,8 @@ int main(void)
         UNIT(a_local_server_tells_its_parent_what_it_learnt_from_a_worker),
         UNIT(a_sum_is_complete_without_who_passed),
         UNIT(a_frozen_global_server_applies_nothing_until_the_next_generation),
+        UNIT(a_thawed_global_server_applies_what_arrived_once),
+        UNIT(a_thawed_global_server_asks_again_for_what_it_did_not_take),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ edgeps_err cluster_make(const problem *p, const sim_options *options, edgeps_dia
                  .diag = diag,
                  .chunk_count = job_chunk_count(&p->job),
                  .begun_s = -1,
-                 .moving = {.global = PLAN_NONE},
+                 .planned = {.global = PLAN_NONE},
                  .recorded = {.global = PLAN_NONE},
                  .random = rng_make(options->seed, 1)};
     coordinator_options co = {.node_count = p->count,
@@ -88,9 +88,12 @@ edgeps_err cluster_make(const problem *p, const sim_options *options, edgeps_dia
         err = wires_make(p, &c.wires);
     if (!err)
         err = make_history(&c);
+    if (!err)
+        err = versions_make(c.chunk_count, &c.move.have);
+    c.move.parameters = mem_alloc((size_t)c.chunk_count, sizeof *c.move.parameters);
     c.nodes = mem_alloc(p->count, sizeof *c.nodes);
     c.wanted = mem_alloc(2 * p->count, sizeof *c.wanted);
-    if (!err && (!c.nodes || !c.wanted))
+    if (!err && (!c.nodes || !c.wanted || !c.move.parameters))
         err = EDGEPS_NOMEM;
     for (size_t i = 0; !err && i < p->count; i++)
         err = make_node(options, c.chunk_count, &c.nodes[i]);
@@ -126,8 +129,11 @@ void cluster_free(cluster *c)
         v = next;
     }
     heap_free(&c->agenda);
-    plan_free(&c->moving);
+    plan_free(&c->planned);
     plan_free(&c->recorded);
+    copier_free(&c->move.copier);
+    versions_free(&c->move.have);
+    mem_free(c->move.parameters);
     coordinator_free(&c->coordinator);
     proto_effects_free(&c->effects);
     wires_free(c->wires);

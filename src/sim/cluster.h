@@ -6,6 +6,7 @@
 #include "base/heap.h"
 #include "base/rng.h"
 #include "proto/coordinator.h"
+#include "proto/copier.h"
 #include "proto/global.h"
 #include "proto/local.h"
 #include "proto/worker.h"
@@ -20,7 +21,8 @@ typedef enum agenda_kind {
     AGENDA_PLAN,        /* announcement `index` reaches `node` */
     AGENDA_ALLOW,       /* leave to run up to `event.round` reaches `node` */
     AGENDA_COORDINATOR, /* `report` for the coordinator */
-    AGENDA_MOVED,       /* the state of the global server has arrived at `node` */
+    AGENDA_COPIED,      /* a chunk of move `index` has arrived at `node` */
+    AGENDA_MOVED,       /* the state of move `index` has arrived at `node`, as far as it goes */
     AGENDA_SAVE,        /* the state of the global server at `node` is saved, as `event.round` */
     AGENDA_FAULT,       /* `index` */
     AGENDA_GO_ON,       /* the process at `node` stands still no longer */
@@ -67,6 +69,7 @@ typedef struct cluster_node {
     uint64_t generation;    /* of the newest plan that it has heard of */
     uint64_t recorded;      /* incarnation in the coordinator's record */
     uint64_t life;          /* of the coordinator to which it has said hello */
+    uint64_t frozen_life;   /* of the one for which its global server froze last */
     double muted_s;         /* until when nothing from and to it arrives */
     double twice_s;         /* until when all comes twice on the edges to its parents */
     double clock_s;         /* ahead of the virtual time */
@@ -96,6 +99,21 @@ typedef struct cluster_versions {
     int64_t of[];
 } cluster_versions;
 
+/* The state of a global server on its way from node to node, or from the checkpoint (PLAN_NONE). */
+typedef struct cluster_move {
+    bool open;
+    uint64_t life; /* of the coordinator whose move it is */
+    size_t number;
+    int32_t from;
+    int32_t to;
+    copier copier;
+    uint64_t *parameters; /* that have arrived */
+    versions have;        /* likewise */
+    int64_t under_way;    /* chunk, with these: */
+    uint64_t payload;
+    int64_t version;
+} cluster_move;
+
 typedef struct cluster {
     const problem *p;
     const sim_options *options;
@@ -113,7 +131,8 @@ typedef struct cluster {
     heap agenda;
     agenda_item *items;
     size_t item_count;
-    plan moving;     /* the plan whose moves are under way */
+    plan planned; /* that the coordinator was given last */
+    cluster_move move;
     uint64_t *saved; /* the checkpoint's parameters */
     int64_t saved_round;
     uint64_t **history; /* per round: parameters of all chunks */
@@ -159,6 +178,7 @@ edgeps_err roles_step(cluster *c, size_t node, cluster_role role, const proto_ev
 edgeps_err roles_announce(cluster *c, size_t node, const plan *pl);
 edgeps_err roles_connect(cluster *c, const agenda_item *item);
 edgeps_err roles_arrive(cluster *c, const wires_arrival *arrival);
+edgeps_err roles_resume(cluster *c, size_t node); /* the move of its global server is off */
 
 /* The number that stands for a worker's gradient of a chunk, and for initial parameters. */
 uint64_t roles_gradient(const cluster *c, size_t node, int64_t round, int64_t chunk);
@@ -181,7 +201,6 @@ static inline double cluster_samples(size_t node) { return (double)(node + 1); }
 /* Lets the coordinator take an event and carries out what it answers. (control.c) */
 edgeps_err control_step(cluster *c, const coordinator_event *event);
 edgeps_err control_report(cluster *c, double delay_s, coordinator_event event);
-edgeps_err control_moved(cluster *c, const agenda_item *item, bool arrived);
 edgeps_err control_save(cluster *c, const agenda_item *item, bool gone);
 
 /* What befalls nodes and coordinator, and what they notice of it. (faults.c) */
@@ -205,5 +224,13 @@ static inline bool cluster_takes_part(const cluster *c, size_t node)
 {
     return c->nodes[node].alive && !c->nodes[node].given_up;
 }
+
+/* Moves of the global server; local servers get their state when they attach. (handover.c) */
+edgeps_err handover_begin(cluster *c);
+edgeps_err handover_abandon(cluster *c);
+edgeps_err handover_copied(cluster *c, const agenda_item *item, bool gone);
+edgeps_err handover_arrived(cluster *c, const agenda_item *item, bool gone);
+edgeps_err handover_cut(cluster *c,
+                        int32_t node); /* the connection breaks, if it is one of its ends */
 
 #endif

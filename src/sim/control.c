@@ -34,54 +34,13 @@ static edgeps_err want_plan(cluster *c)
         return control_report(c, 0, (coordinator_event){.kind = COORDINATOR_NO_PLAN});
     if (err)
         return err;
-    plan_free(&c->moving);
-    c->moving = next;
+    plan_free(&c->planned);
+    c->planned = next;
     return control_report(c, 0,
                           (coordinator_event){.kind = COORDINATOR_PLANNED,
-                                              .plan = &c->moving,
+                                              .plan = &c->planned,
                                               .move_count = next.global != in_force->global,
                                               .restored = global_gone});
-}
-
-/* The only state that moves is the global server's: local servers get theirs when they attach. */
-static edgeps_err begin_move(cluster *c)
-{
-    const plan *in_force = &c->coordinator.plan;
-    int32_t from = in_force->global, to = c->moving.global;
-    double transfer_s = 0;
-    if (from != PLAN_NONE && c->nodes[from].alive) {
-        global_freeze(&c->nodes[from].global);
-        transfer_s = (double)job_global_state_bytes(&c->p->job) /
-                     problem_rate_bytes_per_s(c->p, (size_t)from, (size_t)to);
-    }
-    return cluster_at(c, c->now_s + transfer_s, (agenda_item){.kind = AGENDA_MOVED, .node = to});
-}
-
-edgeps_err control_moved(cluster *c, const agenda_item *item, bool arrived)
-{
-    const plan *in_force = &c->coordinator.plan;
-    size_t node = (size_t)item->node;
-    cluster_node *to = &c->nodes[node];
-    int32_t from = in_force->global;
-    bool from_checkpoint = from == PLAN_NONE || !c->coordinator.present[from];
-    bool whole = arrived && cluster_takes_part(c, node) &&
-                 (from_checkpoint || cluster_takes_part(c, (size_t)from));
-    if (whole && (to->stopped || (!from_checkpoint && c->nodes[from].stopped)))
-        return cluster_at(c, c->now_s + WAIT_S, *item);
-    bool ok = whole && !to->full;
-    to->full = false;
-    if (ok && from_checkpoint) {
-        memcpy(to->global_parameters, c->saved, (size_t)c->chunk_count * sizeof *c->saved);
-        versions_fill(&to->global.have, c->saved_round);
-    } else if (ok) {
-        const cluster_node *source = &c->nodes[from];
-        memcpy(to->global_parameters, source->global_parameters,
-               (size_t)c->chunk_count * sizeof *c->saved);
-        global_restore(&to->global, source->global.have.of);
-    }
-    const coordinator_event moved = {.kind = COORDINATOR_MOVED, .ok = ok};
-    /* A target without room says so; of a dead end nothing is heard for a while. */
-    return control_report(c, whole ? 0 : c->options->detect_s, moved);
 }
 
 static edgeps_err announce(cluster *c)
@@ -175,7 +134,9 @@ static edgeps_err carry_out(cluster *c, const coordinator_effect *effect)
     case COORDINATOR_WANT_PLAN:
         return want_plan(c);
     case COORDINATOR_MOVE:
-        return begin_move(c);
+        return handover_begin(c);
+    case COORDINATOR_ABANDON:
+        return handover_abandon(c);
     case COORDINATOR_COMMIT:
         return commit(c);
     case COORDINATOR_ANNOUNCE:

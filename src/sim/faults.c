@@ -89,6 +89,7 @@ static void mute(cluster *c, int32_t node, double for_s)
 edgeps_err faults_strike(cluster *c, const sim_fault *fault)
 {
     cluster_node *n = &c->nodes[fault->node];
+    edgeps_err err = EDGEPS_OK;
     double amount_s = sim_fault_has_amount(fault->kind) ? fault->amount_s : 0;
     c->progress_s = fmax(c->progress_s, c->now_s + amount_s + c->options->silent_s);
     switch (fault->kind) {
@@ -97,7 +98,8 @@ edgeps_err faults_strike(cluster *c, const sim_fault *fault)
     case SIM_RESTART:
         return come_back(c, fault->node);
     case SIM_CUT:
-        return cut_edges(c, fault->node, false);
+        err = handover_cut(c, fault->node);
+        return err ? err : cut_edges(c, fault->node, false);
     case SIM_FULL:
         n->full = true;
         return EDGEPS_OK;

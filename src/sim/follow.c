@@ -44,16 +44,11 @@ static edgeps_err tell_all(cluster *c, int32_t node)
 static edgeps_err say_hello(cluster *c, int32_t node)
 {
     cluster_node *n = &c->nodes[node];
-    const plan *pl = &c->coordinator.plan;
     bool kept = n->recorded == n->incarnation;
-    bool frozen =
-        pl->global == node && n->global.frozen && n->global.family.generation == pl->generation;
     n->recorded = n->incarnation;
     n->life = c->life;
-    edgeps_err err = control_step(c, &(coordinator_event){.kind = COORDINATOR_JOINED,
-                                                          .node = node,
-                                                          .kept = kept,
-                                                          .unsettled = kept && frozen});
+    edgeps_err err = control_step(
+        c, &(coordinator_event){.kind = COORDINATOR_JOINED, .node = node, .kept = kept});
     return err || !kept ? err : tell_all(c, node);
 }
 

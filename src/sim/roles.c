@@ -335,6 +335,12 @@ edgeps_err roles_step(cluster *c, size_t node, cluster_role role, const proto_ev
     return err ? err : carry_out_all(c, node, role, payload);
 }
 
+edgeps_err roles_resume(cluster *c, size_t node)
+{
+    edgeps_err err = global_thaw(&c->nodes[node].global, &c->effects);
+    return err ? err : carry_out_all(c, node, CLUSTER_GLOBAL, 0);
+}
+
 static size_t list_children(const plan *pl, int32_t parent, int32_t *children)
 {
     size_t count = 0;
@@ -348,9 +354,13 @@ edgeps_err roles_announce(cluster *c, size_t node, const plan *pl)
 {
     cluster_node *n = &c->nodes[node];
     uint64_t generation = pl->generation;
-    if (!n->alive || generation <= n->generation)
+    if (!n->alive || generation < n->generation)
         return EDGEPS_OK;
+    if (generation == n->generation) /* of a coordinator that takes over and knows of no move */
+        return n->frozen_life < c->life ? roles_resume(c, node) : EDGEPS_OK;
     n->generation = generation;
+    if (pl->parent[node] == PLAN_NONE)
+        n->computed_round = 0; /* a worker that is left out forgets */
     int32_t *children = mem_alloc(pl->count, sizeof *children);
     if (!children)
         return EDGEPS_NOMEM;

@@ -55,8 +55,10 @@ static edgeps_err happen(cluster *c, const agenda_item *item)
         return roles_connect(c, item);
     case AGENDA_COORDINATOR:
         return report_to_coordinator(c, item);
+    case AGENDA_COPIED:
+        return lost ? EDGEPS_OK : handover_copied(c, item, gone);
     case AGENDA_MOVED:
-        return lost ? EDGEPS_OK : control_moved(c, item, !gone);
+        return lost ? EDGEPS_OK : handover_arrived(c, item, gone);
     case AGENDA_SAVE:
         return lost ? EDGEPS_OK : control_save(c, item, gone);
     case AGENDA_FAULT:
