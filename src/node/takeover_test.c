@@ -32,6 +32,7 @@ typedef struct board {
 static board *shared;
 static fixture f;
 static int kill_at;
+static int struck = -1; /* the node that is killed instead of the coordinator */
 static bool (*counts)(const meter_event *event);
 
 static edgeps_err launch_processes(void *launcher, int port, edgeps_diag *diag)
@@ -63,8 +64,11 @@ static void signal_process(void *launcher, size_t node, int signo)
 static void observe(void *observer, const meter_event *event)
 {
     (void)observer;
-    if (counts(event) && shared->events++ == kill_at)
+    if (!counts(event) || shared->events++ != kill_at)
+        return;
+    if (struck < 0)
         raise(SIGKILL);
+    kill(shared->agents[struck], SIGKILL);
 }
 
 static bool every_kind(const meter_event *event) { return event->kind != METER_ROUND; }
@@ -72,6 +76,15 @@ static bool every_kind(const meter_event *event) { return event->kind != METER_R
 static bool first_round(const meter_event *event)
 {
     return event->kind == METER_ROUND && event->epoch == 2 && event->round == 1;
+}
+
+/* Rounds of the second epoch that are made before its servers have moved: the state is on its way.
+ */
+static bool rounds_meanwhile(const meter_event *event)
+{
+    static bool has_moved;
+    has_moved |= event->kind == METER_MOVE && event->epoch == 2 && event->role[0] == 'g';
+    return event->kind == METER_ROUND && event->epoch == 2 && !has_moved;
 }
 
 /* Exit status of the coordinator, or -1 when it was killed. */
@@ -221,6 +234,65 @@ static void killed_at_each_event_nothing_is_lost_or_told_twice(void **state)
     mem_free(expected);
 }
 
+/* The links are so slow that the state takes longer than a round. */
+static void make_a_slow_move(size_t count)
+{
+    make(count);
+    plan_a_move();
+    f.options.emulate = true;
+    for (size_t i = 0; i < count; i++) {
+        f.net->nodes[i].up_bytes_per_s = f.net->nodes[i].down_bytes_per_s = 8e6;
+        for (size_t k = 0; k < count; k++)
+            if (k != i)
+                network_set_cap_bytes_per_s(f.net, i, k, 3e6);
+    }
+}
+
+static void killed_while_a_state_is_on_its_way_the_source_goes_on(void **state)
+{
+    (void)state;
+    float *expected = undisturbed();
+    int status = -1, kills = 0;
+    for (; status == -1; kills += status == -1) {
+        make_a_slow_move(NODES);
+        counts = rounds_meanwhile;
+        status = coordinate(false, kills);
+        if (status == -1)
+            assert_int_equal(coordinate(true, NEVER), 0);
+        assert_int_equal(gather_agents(), NODES);
+        log_counts c = read_log();
+        assert_int_equal(shared->launches, 1);
+        assert_int_equal(c.lost, 0);
+        assert_int_equal(c.takeovers, status == -1);
+        assert_true(c.moves >= 1); /* before the third epoch, if not in the second */
+        assert_int_equal(c.samples, EPOCHS * SAMPLES);
+        float *model = fixture_model(&f);
+        if (memcmp(model, expected, (size_t)job_parameter_bytes(&f.options.job)) != 0)
+            fail_msg("killed at round %d of the move: the model is another", kills);
+        mem_free(model);
+        fixture_free(&f);
+    }
+    print_message("killed in %d rounds of a move\n", kills);
+    assert_true(kills >= 1);
+    mem_free(expected);
+}
+
+/* The source, the target, or a third. */
+static void who_dies_in_a_move_is_replaced(void **state)
+{
+    (void)state;
+    for (int victim = 0; victim < NODES + 1; victim++) {
+        make_a_slow_move(NODES + 1);
+        counts = rounds_meanwhile;
+        struck = victim;
+        assert_int_equal(coordinate(false, 0), 0);
+        struck = -1;
+        gather_agents();
+        assert_int_equal(read_log().lost, 1);
+        fixture_free(&f);
+    }
+}
+
 static void killed_again_and_again_it_is_followed_each_time(void **state)
 {
     (void)state;
@@ -318,6 +390,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_at_each_event_nothing_is_lost_or_told_twice),
+        cmocka_unit_test(killed_while_a_state_is_on_its_way_the_source_goes_on),
+        cmocka_unit_test(who_dies_in_a_move_is_replaced),
         cmocka_unit_test(killed_again_and_again_it_is_followed_each_time),
         cmocka_unit_test(who_is_gone_when_it_is_followed_is_lost),
         cmocka_unit_test(where_all_are_gone_the_last_checkpoint_goes_on),
