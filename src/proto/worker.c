@@ -36,6 +36,15 @@ static edgeps_err connect(const worker *w, proto_effects *effects)
         (proto_effect){.kind = PROTO_CONNECT, .node = w->parent, .generation = w->generation});
 }
 
+/* The job goes on without this worker, and a server that it was given up with may have told it what
+ * nobody else knows. */
+static void forget(worker *w)
+{
+    versions_fill(&w->have, PROTO_NOTHING);
+    if (w->state == WORKER_PUSHING)
+        w->state = WORKER_IDLE;
+}
+
 edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, proto_effects *effects)
 {
     if (generation <= w->generation)
@@ -46,6 +55,8 @@ edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, proto_eff
     w->generation = generation;
     w->parent = parent;
     w->attached = w->said_ready = false;
+    if (parent == PROTO_NO_NODE)
+        forget(w);
     versions_set(&w->seen, w->have.of); /* what was seen beyond may be lost with the old servers */
     return err ? err : connect(w, effects);
 }
@@ -123,12 +134,13 @@ static edgeps_err computed(worker *w, const proto_event *event, proto_effects *e
 {
     if (w->state != WORKER_COMPUTING || event->round != w->round)
         return EDGEPS_OK;
-    w->state = WORKER_PUSHING;
+    bool forgotten = versions_lowest(&w->have) == PROTO_NOTHING;
+    w->state = forgotten ? WORKER_IDLE : WORKER_PUSHING;
     w->weight = event->weight;
     if (!w->attached)
         return EDGEPS_OK;
     size_t before = effects->count;
-    edgeps_err err = push(w, false, effects);
+    edgeps_err err = forgotten ? EDGEPS_OK : push(w, false, effects);
     if (!err && effects->count == before) /* all of it would be refused */
         err = proto_effects_add(
             effects, (proto_effect){.kind = PROTO_DROP, .why = PROTO_TOO_LATE, .round = w->round});

@@ -32,8 +32,8 @@ typedef struct worker {
 edgeps_err worker_make(int64_t chunk_count, worker *out);
 void worker_free(worker *w);
 
-/* The plan of a new generation gives the worker its local server, or PROTO_NO_NODE. Plans that are
- * not newer are ignored. */
+/* The plan of a new generation gives the worker its local server, or PROTO_NO_NODE: then it forgets
+ * what it holds. Plans that are not newer are ignored. */
 edgeps_err worker_plan(worker *w, uint64_t generation, int32_t parent, proto_effects *effects);
 
 edgeps_err worker_step(worker *w, const proto_event *event, proto_effects *effects);

@@ -95,6 +95,21 @@ static void stops_at_the_last_allowed_round(void **state)
     assert_int_equal(nth_effect(&o->effects, PROTO_COMPUTE, 0)->round, 2);
 }
 
+/* It may hold what only a server that was given up with it has made. */
+static void who_is_left_out_begins_anew_with_nothing(void **state)
+{
+    world *o = *state;
+    start(o);
+    o->effects.count = 0;
+    assert_int_equal(worker_plan(&o->w, 2, PROTO_NO_NODE, &o->effects), EDGEPS_OK);
+    step(o, (proto_event){.kind = PROTO_COMPUTED, .round = 1, .weight = 1});
+    give_plan(o, 3);
+    step(o, (proto_event){.kind = PROTO_ATTACHED, .generation = 3});
+    assert_int_equal(o->effects.count, 0); /* neither its gradient nor a pass */
+    pull_all(o, 3, 4);
+    assert_int_equal(nth_effect(&o->effects, PROTO_COMPUTE, 0)->round, 5);
+}
+
 static void a_new_edge_gets_only_the_chunks_that_are_not_applied(void **state)
 {
     world *o = *state;
@@ -202,6 +217,7 @@ int main(void)
         UNIT(computes_once_it_is_attached_complete_and_allowed),
         UNIT(pushes_every_chunk_and_goes_on_when_all_are_back),
         UNIT(stops_at_the_last_allowed_round),
+        UNIT(who_is_left_out_begins_anew_with_nothing),
         UNIT(a_new_edge_gets_only_the_chunks_that_are_not_applied),
         UNIT(takes_nothing_of_another_generation_or_a_second_time),
         UNIT(an_older_plan_changes_nothing),
