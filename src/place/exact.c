@@ -19,7 +19,7 @@
 #define START_WITHIN 1.3    /* ... if that is no slower than this times the best ... */
 #define MOST_STARTS 24      /* ... from so many candidates */
 #define MOST_TWIN_NODES 300 /* looked for in smaller problems only */
-#define SMALL_NODES 20      /* up to which branch and bound ends sooner than local search */
+#define SMALL_NODES 12      /* up to which branch and bound ends sooner than local search */
 #define IMPROVE_US 1000000  /* one more local search ... */
 #define MOST_IMPROVEMENTS 6 /* ... of so many */
 #define FINEST 0.0005       /* of the round: moments told apart at the target */

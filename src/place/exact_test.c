@@ -352,17 +352,18 @@ static void no_fineness_refutes_the_best(void **state)
     assert_true(refuted_below[2] > test_draws(60) / 12);
 }
 
-/* Above the size where branch and bound ends. */
-static void is_no_slower_than_approx_and_repeats(void **state)
+static void compare_with_approx(uint64_t seed, size_t count)
 {
-    (void)state;
-    problem *p = fixture_problem(7, (fixture_kind){.count = 24, .max_locals = 4, .chunks = 1});
-    place_options options = {.seed = 7, .gap = 0.3, .no_polish = true};
+    problem *p = fixture_problem(
+        seed, (fixture_kind){.count = count, .max_locals = 4, .chunks = seed % 2 ? 1 : 4});
+    place_options options = {.seed = seed, .gap = 0.3};
     place_result approx, r, again;
     assert_int_equal(place_run("approx", p, &options, NULL, &approx), EDGEPS_OK);
     assert_int_equal(place_run("exact", p, &options, NULL, &r), EDGEPS_OK);
     assert_int_equal(place_run("exact", p, &options, NULL, &again), EDGEPS_OK);
-    assert_true(r.cost.round_s <= approx.cost.round_s);
+    if (r.cost.round_s > approx.cost.round_s)
+        fail_msg("seed %d, %zu nodes: %.6g s, approx %.6g s", (int)seed, count, r.cost.round_s,
+                 approx.cost.round_s);
     assert_true(r.lower_bound_s >= r.cost.round_s * (1 - 0.3 - 1e-9));
     assert_true(r.lower_bound_s <= approx.cost.round_s);
     assert_int_equal(r.plan.global, again.plan.global);
@@ -371,6 +372,17 @@ static void is_no_slower_than_approx_and_repeats(void **state)
     place_result_free(&r);
     place_result_free(&again);
     fixture_free(p);
+}
+
+/* Above the size where branch and bound ends; in all but the last the first plan is the slower one.
+ */
+static void is_no_slower_than_approx_and_repeats(void **state)
+{
+    (void)state;
+    compare_with_approx(1, 17);
+    compare_with_approx(11, 17);
+    compare_with_approx(25, 16);
+    compare_with_approx(7, 24);
 }
 
 static void nodes_that_differ_in_nothing_are_twins(void **state)
