@@ -9,6 +9,11 @@ int64_t clock_now_ns(void)
     return (int64_t)t.tv_sec * CLOCK_NS_PER_S + t.tv_nsec;
 }
 
+double clock_since_s(int64_t then_ns)
+{
+    return (double)(clock_now_ns() - then_ns) / CLOCK_NS_PER_S;
+}
+
 double clock_wall_s(void)
 {
     struct timespec t;

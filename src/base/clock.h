@@ -9,6 +9,9 @@
 
 int64_t clock_now_ns(void);
 
+/* Seconds from a moment of clock_now_ns to now. */
+double clock_since_s(int64_t then_ns);
+
 /* Seconds since 1970 by the wall clock: for what another process shall reckon with. */
 double clock_wall_s(void);
 

@@ -53,7 +53,7 @@ static edgeps_err run_instance(const void *context, edgeps_diag *diag, void *out
             .centers = p.centers,
             .lower = a.lower,
             .upper = a.upper,
-            .wall_s = (double)(clock_now_ns() - start_ns) / CLOCK_NS_PER_S,
+            .wall_s = clock_since_s(start_ns),
             .cpu_s = measure_cpu_s() - cpu_s,
             .peak_bytes = measure_peak_bytes(),
             .rows = a.rows,

@@ -45,7 +45,7 @@ static edgeps_err run_case(const void *context, edgeps_diag *diag, void *answer)
             .stopped = r.stopped,
             .round_s = r.cost.round_s,
             .bound_s = r.lower_bound_s,
-            .wall_s = (double)(clock_now_ns() - start_ns) / CLOCK_NS_PER_S,
+            .wall_s = clock_since_s(start_ns),
             .cpu_s = measure_cpu_s() - cpu_s,
             .peak_bytes = measure_peak_bytes(),
             .globals_solved = r.globals_solved,

@@ -112,7 +112,7 @@ static edgeps_err up(call *c, edgeps_diag *diag)
     err = lab_up(net, c->dir, &options, diag);
     if (!err)
         printf("%s: %zu nodes are up after %.2f s; end the lab with: edgeps lab down --dir %s\n",
-               c->dir, net->count, (double)(clock_now_ns() - begun_ns) / CLOCK_NS_PER_S, c->dir);
+               c->dir, net->count, clock_since_s(begun_ns), c->dir);
     network_free(net);
     return err;
 }

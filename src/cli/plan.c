@@ -68,7 +68,7 @@ typedef struct printed {
 
 static void print_bounds(printed *last, const place_progress *now)
 {
-    double seconds = (double)(clock_now_ns() - last->start_ns) / CLOCK_NS_PER_S;
+    double seconds = clock_since_s(last->start_ns);
     last->best_s = now->best_s;
     last->bound_s = now->bound_s;
     fprintf(stderr, "%8.3f s  %s: best %.6f s a round, lower bound %.6f s, gap %.2f %%\n", seconds,
@@ -157,8 +157,7 @@ static bool trace_goes_on(void *context, const char *policy, size_t epoch)
 {
     const printed *last = context;
     if (last->wanted)
-        fprintf(stderr, "%8.3f s  %s: epoch %zu\n",
-                (double)(clock_now_ns() - last->start_ns) / CLOCK_NS_PER_S, policy, epoch);
+        fprintf(stderr, "%8.3f s  %s: epoch %zu\n", clock_since_s(last->start_ns), policy, epoch);
     return !interrupted;
 }
 

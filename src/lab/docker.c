@@ -354,7 +354,8 @@ static edgeps_err make_containers(const docker *d, const network *net, const cha
         }
         for (size_t k = 0; k < under_way; k++) {
             one = finish(&calls[k], err ? NULL : diag, answer);
-            err = err ? err : one ? diag_wrap(diag, one, "node '%s'", net->nodes[i + k].name) : err;
+            if (!err && one)
+                err = diag_wrap(diag, one, "node '%s'", net->nodes[i + k].name);
         }
     }
     return err;

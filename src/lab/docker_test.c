@@ -178,10 +178,7 @@ static void make_and_end(bool by_force)
     lab_close(l);
     if (by_force)
         assert_int_equal(lab_down(dir, NULL), EDGEPS_OK);
-    char *after = fixture_machine();
-    assert_string_equal(before, after);
-    free(after);
-    free(before);
+    fixture_expect_machine(before);
     network_free(net);
 }
 

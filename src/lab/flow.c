@@ -282,7 +282,7 @@ static size_t take_stamps(prober *p, size_t to)
     size_t taken = 0;
     while (recv(p->sockets[to].fd, &s, sizeof s, MSG_DONTWAIT) == (ssize_t)sizeof s) {
         double *best = &p->latency_s[s.from * p->count + to];
-        double took_s = (double)(clock_now_ns() - s.sent_ns) / CLOCK_NS_PER_S;
+        double took_s = clock_since_s(s.sent_ns);
         *best = isnan(*best) ? took_s : fmin(*best, took_s);
         taken++;
     }

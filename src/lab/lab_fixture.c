@@ -101,6 +101,14 @@ char *fixture_machine(void)
     return text;
 }
 
+void fixture_expect_machine(char *before)
+{
+    char *now = fixture_machine();
+    assert_string_equal(before, now);
+    free(now);
+    free(before);
+}
+
 size_t fixture_processes_in(ino_t network_namespace)
 {
     size_t count = 0;

@@ -26,6 +26,9 @@ void fixture_up_as(const network *net, const lab_options *options, char dir[64],
  * groups of labs are left out, as others may come and go. */
 char *fixture_machine(void);
 
+/* They are now as they were, at fixture_machine, which is freed. */
+void fixture_expect_machine(char *before);
+
 /* How many processes are in the network namespace with this number. */
 size_t fixture_processes_in(ino_t network_namespace);
 

@@ -153,7 +153,7 @@ static double latency_s(const relay *r, size_t from, size_t to)
     return from == n || to == n ? 0 : network_latency_s(r->net, from, to);
 }
 
-static double now_s(const relay *r) { return (double)(clock_now_ns() - r->begun_ns) * 1e-9; }
+static double now_s(const relay *r) { return clock_since_s(r->begun_ns); }
 
 /* The frame in r->frame waits for its time, or goes at once where there is no way to go. */
 static void carry(relay *r, size_t from, size_t to, size_t bytes)

@@ -89,7 +89,7 @@ static void begin_epoch(host *h, int64_t epoch)
 
 static void save(host *h, int64_t round)
 {
-    h->tally.measured_s = (double)(clock_now_ns() - h->tally.begun_ns) / CLOCK_NS_PER_S;
+    h->tally.measured_s = clock_since_s(h->tally.begun_ns);
     transfer_save(h, round);
 }
 

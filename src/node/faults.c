@@ -9,11 +9,6 @@
 
 #define SLOW_TIMES_MEDIAN 3
 
-static double seconds_since(int64_t since_ns)
-{
-    return (double)(clock_now_ns() - since_ns) / CLOCK_NS_PER_S;
-}
-
 /* From `since_ns` on rounds may stand still. */
 static void hurt(host *h, int32_t node, const char *fault, int64_t since_ns)
 {
@@ -27,7 +22,7 @@ void faults_suspect(host *h, int32_t node)
     record_event(h, (meter_event){.kind = METER_SUSPECT,
                                   .epoch = h->now_epoch,
                                   .node = host_name(h, node),
-                                  .seconds = seconds_since(h->coordinator.heard_ns[node])});
+                                  .seconds = clock_since_s(h->coordinator.heard_ns[node])});
     replan_check_measured(h); /* with a quorum nobody waits for it */
 }
 
@@ -145,7 +140,7 @@ void faults_round(host *h, const wire_header *header)
                                       .round = (header->round - 1) % h->rounds + 1,
                                       .node = host_name(h, (int64_t)i),
                                       .fault = of->fault,
-                                      .seconds = seconds_since(of->since_ns)});
+                                      .seconds = clock_since_s(of->since_ns)});
         of->fault = NULL;
     }
 }

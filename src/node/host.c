@@ -455,7 +455,7 @@ static void free_host(host *h)
 
 static void record_end(host *h, edgeps_err err)
 {
-    double seconds = (double)(clock_now_ns() - h->begun_ns) / CLOCK_NS_PER_S;
+    double seconds = clock_since_s(h->begun_ns);
     char done[4200];
     snprintf(done, sizeof done, "all epochs are done; the model is %s/model.safetensors",
              h->options->out_dir);

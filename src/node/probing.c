@@ -83,6 +83,8 @@ static void done(void *ctx)
     agent *a = p->agent;
     wire_writer w = {0};
     p->at_work = false;
+    if (a->welcomed)
+        probing_close(a);
     if (a->calling != p->asker)
         return;
     message_put_probed(&w, &p->answer);

@@ -64,7 +64,7 @@ void record_close(host *h)
 
 void record_event(host *h, meter_event event)
 {
-    event.time_s = (double)(clock_now_ns() - h->begun_ns) / CLOCK_NS_PER_S;
+    event.time_s = clock_since_s(h->begun_ns);
     char *line;
     if (event.kind != METER_ROUND && h->events && !event_json_text(&event, NULL, &line)) {
         /* Line by line, so that a crash costs at most the line under way. */

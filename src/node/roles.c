@@ -214,7 +214,7 @@ static void take(agent *a, agent_role role, const proto_effect *effect, const vo
         memcpy(sum, payload, count * sizeof *sum);
     else
         nn_add(sum, payload, count);
-    a->sum_s += (double)(clock_now_ns() - start_ns) / CLOCK_NS_PER_S;
+    a->sum_s += clock_since_s(start_ns);
 }
 
 static void apply(agent *a, const proto_effect *effect)
@@ -229,7 +229,7 @@ static void apply(agent *a, const proto_effect *effect)
                     agent_chunk(a, b->velocity, effect->chunk),
                     agent_chunk(a, b->sum, effect->chunk), agent_chunk_values(a, effect->chunk),
                     &how);
-    a->sum_s += (double)(clock_now_ns() - start_ns) / CLOCK_NS_PER_S;
+    a->sum_s += clock_since_s(start_ns);
 }
 
 static void keep(agent *a, agent_role role, const proto_effect *effect, const void *payload)

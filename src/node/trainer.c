@@ -79,7 +79,7 @@ static edgeps_err make_buffers(trainer *t)
 }
 
 /* The backend builds what it needs for a batch of a size when it meets the first one, which takes
- * as long as dozens of batches; a round has one of two sizes. Built on the thread that computes,
+ * as long as dozens of batches; a step has one of two sizes. Built on the thread that computes,
  * while the node waits for its plan and parameters, it holds no round up. What fails here fails in
  * the first round again, and is told there. The parameters are zeros of its own, as those of the
  * job may arrive meanwhile. */
@@ -224,7 +224,7 @@ static void compute(void *ctx)
 static void finish(void *ctx)
 {
     trainer *t = ctx;
-    double seconds = (double)(clock_now_ns() - t->started_ns) / CLOCK_NS_PER_S;
+    double seconds = clock_since_s(t->started_ns);
     t->done(t->context, t->err ? -1 : (int64_t)t->batch_count, t->loss, seconds);
 }
 

@@ -144,26 +144,21 @@ static void abandon(host *h, const adapt_move *m)
         host_send(h, (size_t)h->move_source, MESSAGE_ABANDON, 0, h->move_begun_ns, NULL);
 }
 
-static double seconds_since(int64_t then_ns)
-{
-    return (double)(clock_now_ns() - then_ns) / CLOCK_NS_PER_S;
-}
-
 /* How long the server has done nothing for the move under way: all the time, where it is gone or
  * the job waits for the moves; else since it stands still. */
 static double frozen_seconds(const host *h)
 {
     bool serves = h->coordinator.epoch_begun && h->move->from != PLAN_NONE;
     if (!serves)
-        return seconds_since(h->move_begun_ns);
-    return h->move_still_ns ? seconds_since(h->move_still_ns) : 0;
+        return clock_since_s(h->move_begun_ns);
+    return h->move_still_ns ? clock_since_s(h->move_still_ns) : 0;
 }
 
 /* The move under way has come to its end. */
 static void move_ended(host *h, bool ok, const char *text)
 {
     const adapt_move *m = h->move;
-    double seconds = seconds_since(h->move_begun_ns), frozen_s = frozen_seconds(h);
+    double seconds = clock_since_s(h->move_begun_ns), frozen_s = frozen_seconds(h);
     h->move = NULL;
     h->tally.move_s += frozen_s;
     char warning[512];

@@ -205,7 +205,7 @@ static bool ping(int fd, double *best_s)
             return false;
         got += (size_t)more;
     }
-    *best_s = fmin(*best_s, (double)(clock_now_ns() - sent_ns) / CLOCK_NS_PER_S);
+    *best_s = fmin(*best_s, clock_since_s(sent_ns));
     return true;
 }
 

@@ -58,6 +58,7 @@ typedef struct cluster_taken {
  * few generations: not all nodes change to a new one at the same time. */
 #define CLUSTER_ROUNDS (SIM_MOST_STALENESS + 1)
 #define CLUSTER_MEMORY (4 * CLUSTER_ROUNDS)
+#define CLUSTER_CALL_S 0.2 /* until an agent calls for its coordinator, and between such calls */
 
 /* Virtual buffers have one number per chunk. */
 typedef struct cluster_node {

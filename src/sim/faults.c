@@ -6,7 +6,6 @@
 #include <math.h>
 
 #define BEAT_S 0.1
-#define CALL_S 0.2 /* from the loss of the coordinator to the first call for another */
 
 /* Breaks an edge; each end that lives notices. */
 static edgeps_err cut_edge(cluster *c, uint32_t edge, int32_t child, cluster_role child_role)
@@ -170,7 +169,7 @@ edgeps_err faults_give_up(cluster *c, size_t node)
     cluster_node *n = &c->nodes[node];
     n->given_up = true;
     c->result.given_up++;
-    return cluster_at(c, fmax(c->now_s, n->muted_s) + CALL_S,
+    return cluster_at(c, fmax(c->now_s, n->muted_s) + CLUSTER_CALL_S,
                       (agenda_item){.kind = AGENDA_CALL, .node = (int32_t)node});
 }
 

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#define CALL_S 0.2 /* between calls for a coordinator */
-
 edgeps_err follow_kill(cluster *c, double after_s)
 {
     if (c->down)
@@ -54,7 +52,7 @@ static edgeps_err say_hello(cluster *c, int32_t node)
 
 static edgeps_err gather(cluster *c, double from_s)
 {
-    double patience_s = fmax(c->options->silent_s, 2 * CALL_S);
+    double patience_s = fmax(c->options->silent_s, 2 * CLUSTER_CALL_S);
     return cluster_at(c, from_s + patience_s, (agenda_item){.kind = AGENDA_GATHERED});
 }
 
@@ -79,8 +77,9 @@ edgeps_err follow_take_over(cluster *c)
     for (size_t i = 0; i < c->p->count; i++)
         c->nodes[i].given_up = false;
     for (size_t i = 0; !err && i < c->p->count; i++)
-        err = cluster_at(c, fmax(c->now_s, c->nodes[i].muted_s) + CALL_S * rng_uniform(&c->random),
-                         (agenda_item){.kind = AGENDA_CALL, .node = (int32_t)i});
+        err = cluster_at(
+            c, fmax(c->now_s, c->nodes[i].muted_s) + CLUSTER_CALL_S * rng_uniform(&c->random),
+            (agenda_item){.kind = AGENDA_CALL, .node = (int32_t)i});
     return err ? err : gather(c, c->now_s);
 }
 
@@ -105,7 +104,7 @@ edgeps_err follow_call(cluster *c, size_t node)
     if (!n->alive || (n->life == c->life && !n->given_up))
         return EDGEPS_OK;
     if (waits)
-        return cluster_at(c, c->now_s + CALL_S,
+        return cluster_at(c, c->now_s + CLUSTER_CALL_S,
                           (agenda_item){.kind = AGENDA_CALL, .node = (int32_t)node});
     if (n->given_up)
         return faults_end(c, (int32_t)node);
