@@ -1,6 +1,7 @@
 #include "cost/cost.h"
 
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "cost/round_int.h"
 
 #include <math.h>
@@ -12,6 +13,7 @@
  * loaded of each kind. */
 #define TRIED_RESOURCES 6
 #define RESOURCE_KINDS (COST_SUMMING + 1)
+#define THREADS_NODES 200 /* with fewer, a round is played faster than a thread starts */
 
 const char *cost_phase_name(cost_phase phase)
 {
@@ -187,42 +189,63 @@ static double *resource_field(problem *p, const cost_bottleneck *what, double *u
     return &node->compute_s;
 }
 
-/* Fills in what the round gains without the resource; `p` is the same after the call. */
-static edgeps_err measure_gain(problem *p, const tree *t, double round_s, cost_bottleneck *what)
-{
-    double unlimited, without_s;
-    double *field = resource_field(p, what, &unlimited);
-    double limited = *field;
-    *field = unlimited;
-    edgeps_err err = round_play(p, t, NULL, &without_s, NULL);
-    *field = limited;
-    if (!err)
-        what->gain_s = without_s < round_s ? round_s - without_s : 0;
-    return err;
-}
+/* The resources that the round is re-played without, each by itself. */
+typedef struct trials {
+    const problem *p;
+    const tree *t;
+    double round_s;
+    cost_bottleneck what[TRIED_RESOURCES + RESOURCE_KINDS];
+    size_t count;
+} trials;
 
-static edgeps_err find_bottleneck(problem *p, const tree *t, double round_s, const candidates *list,
-                                  cost_bottleneck *best)
+static void choose_trials(const candidates *list, trials *out)
 {
     bool tried[RESOURCE_KINDS] = {false};
     for (size_t k = 0; k < list->count; k++) {
-        cost_bottleneck what = list->items[k].what;
-        if (k >= TRIED_RESOURCES && tried[what.resource])
+        cost_resource resource = list->items[k].what.resource;
+        if (k >= TRIED_RESOURCES && tried[resource])
             continue;
-        tried[what.resource] = true;
-        edgeps_err err = measure_gain(p, t, round_s, &what);
-        if (err)
-            return err;
-        if (k == 0 || what.gain_s > best->gain_s)
-            *best = what;
+        tried[resource] = true;
+        out->what[out->count++] = list->items[k].what;
     }
-    return EDGEPS_OK;
+}
+
+/* Fills in what the round gains without the resource. */
+static edgeps_err measure_gain(void *context, size_t thread, size_t item)
+{
+    trials *tr = context;
+    cost_bottleneck *what = &tr->what[item];
+    problem *copy;
+    double unlimited, without_s;
+    (void)thread;
+    edgeps_err err = problem_copy(tr->p, &copy);
+    if (err)
+        return err;
+    double *field = resource_field(copy, what, &unlimited);
+    *field = unlimited;
+    err = round_play(copy, tr->t, NULL, &without_s, NULL);
+    if (!err)
+        what->gain_s = without_s < tr->round_s ? tr->round_s - without_s : 0;
+    problem_free(copy);
+    return err;
+}
+
+static edgeps_err find_bottleneck(const problem *p, const tree *t, double round_s,
+                                  const candidates *list, cost_bottleneck *best)
+{
+    trials tr = {.p = p, .t = t, .round_s = round_s};
+    choose_trials(list, &tr);
+    size_t threads = p->count < THREADS_NODES ? 1 : parallel_threads(tr.count);
+    edgeps_err err = parallel_run(threads, tr.count, measure_gain, &tr, NULL);
+    for (size_t k = 0; !err && k < tr.count; k++)
+        if (k == 0 || tr.what[k].gain_s > best->gain_s)
+            *best = tr.what[k];
+    return err;
 }
 
 static edgeps_err name_bottleneck(const problem *p, const tree *t, cost_result *result)
 {
     edgeps_err err = EDGEPS_NOMEM;
-    problem *copy = NULL;
     candidates list = {0};
     double *bytes = mem_alloc(2 * p->count, sizeof *bytes);
     /* At most two of each node's links, two of each connection, one of each worker and server. */
@@ -230,14 +253,10 @@ static edgeps_err name_bottleneck(const problem *p, const tree *t, cost_result *
     list.items = mem_alloc(most, sizeof *list.items);
     if (!bytes || !list.items)
         goto out;
-    err = problem_copy(p, &copy);
-    if (err)
-        goto out;
     list_candidates(p, t, bytes, &list);
     qsort(list.items, list.count, sizeof *list.items, by_load);
-    err = find_bottleneck(copy, t, result->round_s, &list, &result->bottleneck);
+    err = find_bottleneck(p, t, result->round_s, &list, &result->bottleneck);
 out:
-    problem_free(copy);
     mem_free(bytes);
     mem_free(list.items);
     return err;

@@ -81,8 +81,11 @@ static edgeps_err offer(approx *a, const plan *pl)
         (a->here.work_us + a->best.work_us > PLAY_US ||
          cost_bound_s(a->gr->p, pl, a->here.scratch) >= a->best.round_s))
         return EDGEPS_OK;
+    /* What is no faster than the best plan of this candidate is not the best of all. */
     edgeps_err err = place_best_offer(&a->here, pl, &round_s);
-    return err ? err : place_best_offer(&a->best, pl, &round_s);
+    if (!err)
+        place_best_keep(&a->best, pl, round_s);
+    return err;
 }
 
 static size_t count_open(const approx *a)
@@ -221,7 +224,9 @@ static edgeps_err polish_here(approx *a)
     double work_us = a->gr->count > FRONT_NODES ? POLISH_LARGE_US : POLISH_US;
     edgeps_err err =
         place_polish(a->gr, a->options, a->watch, work_us, &a->here.plan, &a->here.round_s);
-    return err ? err : offer(a, &a->here.plan);
+    if (!err)
+        place_best_keep(&a->best, &a->here.plan, a->here.round_s);
+    return err;
 }
 
 static edgeps_err solve_view(approx *a, place_view *v, place_candidate *c)

@@ -233,27 +233,37 @@ static edgeps_err best_addition(greedy *s, place_watch *w, int32_t locals, score
     return EDGEPS_OK;
 }
 
+/* Where the bound does not tell which of the growing plans is the best. */
+static bool plays_each(const greedy *s)
+{
+    return job_chunk_count(&s->gr->p->job) == 1 || s->gr->count <= MOST_EXACT_NODES;
+}
+
 static edgeps_err grow(greedy *s, place_watch *w)
 {
     const place_ground *gr = s->gr;
+    double round_s;
     score now = {.unserved = gr->worker_count + 1, .time_s = INFINITY};
     s->trial.global = (int32_t)s->view->global;
     s->open_count = 0;
     s->last = s->order[0];
     for (int32_t k = 1; k <= gr->fan[s->view->global] && !w->stopped; k++) {
         int32_t server;
-        double round_s;
         edgeps_err err = best_addition(s, w, k, &now, &server);
-        if (err || server == PLAN_NONE)
+        if (err)
             return err;
+        if (server == PLAN_NONE)
+            break;
         open_server(s, (uint32_t)server);
-        if (attach(s, k) == 0)
+        if (attach(s, k) == 0 && plays_each(s))
             err = place_best_offer(&s->best, &s->trial, &round_s);
         if (err)
             return err;
         place_watch_go_on(w, 0);
     }
-    return EDGEPS_OK;
+    if (s->open_count == 0 || plays_each(s) || attach(s, (int32_t)s->open_count) > 0)
+        return EDGEPS_OK;
+    return place_best_offer(&s->best, &s->trial, &round_s);
 }
 
 static edgeps_err visit_candidates(greedy *s, const place_times *t, place_watch *w, place_result *r)
@@ -299,8 +309,9 @@ static edgeps_err search(greedy *s, const place_times *t, place_watch *w, place_
     return err;
 }
 
+/* *round_s: what r->plan takes. */
 static edgeps_err run(const place_ground *gr, double limit_us, place_watch *w, place_result *r,
-                      place_found *found)
+                      place_found *found, double *round_s)
 {
     place_times t = {0};
     greedy s = {0};
@@ -312,6 +323,7 @@ static edgeps_err run(const place_ground *gr, double limit_us, place_watch *w, p
         err = search(&s, &t, w, r, found);
     if (!err)
         err = plan_copy(&s.best.plan, &r->plan);
+    *round_s = s.best.round_s;
     r->stopped = w->stopped;
     r->status = !err && *found == PLACE_FOUND ? PLACE_FEASIBLE : PLACE_INFEASIBLE;
     greedy_free(&s);
@@ -325,14 +337,11 @@ edgeps_err place_best_start(place_best *b, const place_ground *gr, const place_o
     double round_s;
     place_result first = {.plan.global = PLAN_NONE};
     b->watch = w;
-    edgeps_err err = run(gr, START_US, w, &first, found);
-    if (!err && *found == PLACE_FOUND) {
-        err = cost_round_s(gr->p, &first.plan, &round_s);
-        if (!err && work_us > 0)
-            err = place_polish(gr, options, w, work_us, &first.plan, &round_s);
-        if (!err)
-            err = place_best_offer(b, &first.plan, &round_s);
-    }
+    edgeps_err err = run(gr, START_US, w, &first, found, &round_s);
+    if (!err && *found == PLACE_FOUND && work_us > 0)
+        err = place_polish(gr, options, w, work_us, &first.plan, &round_s);
+    if (!err && *found == PLACE_FOUND)
+        place_best_keep(b, &first.plan, round_s);
     plan_free(&first.plan);
     return err;
 }
@@ -343,12 +352,13 @@ edgeps_err place_greedy(const problem *p, const place_options *options, edgeps_d
     (void)diag;
     place_ground gr;
     place_found found;
+    double round_s;
     place_watch w = place_watch_start(options);
     place_result r = {.plan.global = PLAN_NONE};
     edgeps_err err = place_ground_make(p, &gr);
     if (err)
         return err;
-    err = run(&gr, GREEDY_US, &w, &r, &found);
+    err = run(&gr, GREEDY_US, &w, &r, &found, &round_s);
     if (!err && found != PLACE_FOUND)
         place_infeasible_reason(&gr, found, r.reason, sizeof r.reason);
     if (!err)

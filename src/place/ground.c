@@ -152,22 +152,24 @@ void place_best_free(place_best *b)
     b->scratch = NULL;
 }
 
+void place_best_keep(place_best *b, const plan *pl, double round_s)
+{
+    if (round_s >= b->round_s)
+        return;
+    b->round_s = round_s;
+    if (b->watch)
+        place_watch_best(b->watch, round_s);
+    b->plan.global = pl->global;
+    memcpy(b->plan.parent, pl->parent, pl->count * sizeof *pl->parent);
+}
+
 edgeps_err place_best_offer(place_best *b, const plan *pl, double *round_s)
 {
-    double bound_s = cost_bound_s(b->p, pl, b->scratch);
-    double exact_s = INFINITY;
-    if (bound_s < b->round_s) {
-        edgeps_err err = cost_round_counted_s(b->p, pl, &exact_s, &b->work_us);
-        if (err)
-            return err;
-    }
-    if (exact_s < b->round_s) {
-        b->round_s = exact_s;
-        if (b->watch)
-            place_watch_best(b->watch, exact_s);
-        b->plan.global = pl->global;
-        memcpy(b->plan.parent, pl->parent, pl->count * sizeof *pl->parent);
-    }
-    *round_s = exact_s < INFINITY ? exact_s : bound_s;
-    return EDGEPS_OK;
+    *round_s = cost_bound_s(b->p, pl, b->scratch);
+    if (*round_s >= b->round_s)
+        return EDGEPS_OK;
+    edgeps_err err = cost_round_counted_s(b->p, pl, round_s, &b->work_us);
+    if (!err)
+        place_best_keep(b, pl, *round_s);
+    return err;
 }

@@ -574,6 +574,9 @@ void place_best_free(place_best *b);
  * must be feasible. */
 edgeps_err place_best_offer(place_best *b, const plan *pl, double *round_s);
 
+/* The same where its time, or a bound that excludes it, is known. */
+void place_best_keep(place_best *b, const plan *pl, double round_s);
+
 /* Offers greedy's plan, polished for work_us (0: not at all). Stays without plan when there is
  * none; *found says whether that is proved. */
 edgeps_err place_best_start(place_best *b, const place_ground *gr, const place_options *options,
