@@ -160,6 +160,7 @@ static void walk_probe(walk *k, message_probe *m)
     walk_u8(k, &m->restrained);
     walk_u32(k, &m->count);
     for (uint32_t p = 0; p < m->count && p < MESSAGE_MOST_PEERS; p++) {
+        walk_text(k, &m->names[p]);
         walk_text(k, &m->addresses[p]);
         walk_u32(k, &m->ports[p]);
         walk_f64(k, &m->paces[p]);

@@ -191,6 +191,7 @@ typedef struct message_probe {
     double window_s;
     uint8_t restrained;
     uint32_t count; /* of peers, RATE and PING */
+    const char *names[MESSAGE_MOST_PEERS];
     const char *addresses[MESSAGE_MOST_PEERS];
     uint32_t ports[MESSAGE_MOST_PEERS];
     double paces[MESSAGE_MOST_PEERS]; /* bytes per second */

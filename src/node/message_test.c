@@ -163,6 +163,7 @@ static void a_probe_and_its_answer_come_back(void **state)
                        .window_s = 0.5,
                        .restrained = 1,
                        .count = 2,
+                       .names = {"oslo", "rome"},
                        .addresses = {"10.0.0.2", "10.0.0.3"},
                        .ports = {7, 8},
                        .paces = {1e6, 2e6}};
@@ -170,6 +171,7 @@ static void a_probe_and_its_answer_come_back(void **state)
     ROUND_TRIP(probe, m, again);
     assert_true(again.kind == MESSAGE_RATE && again.token == 77 && again.ports[1] == 8 &&
                 again.paces[1] == 2e6);
+    assert_string_equal(again.names[1], "rome");
     assert_string_equal(again.addresses[1], "10.0.0.3");
     message_probed a = {.trouble = "", .port = 9, .free_bytes = 5, .count = 2, .values = {1, 2.5}};
     message_probed back;

@@ -104,6 +104,7 @@ static void order(prober *p, size_t node, const message_probe *m)
 
 static void add_peer(const prober *p, message_probe *m, size_t node, double pace)
 {
+    m->names[m->count] = name_of(p, node);
     m->addresses[m->count] = address_of(p, node);
     m->paces[m->count] = pace;
     m->ports[m->count++] = p->ports[node];

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/test_port.h"
 #include "node/agent.h"
+#include "trust/trust_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 #include <string.h>
 
 #define AGENTS 3
-#define MOST 20e6 /* bytes per second */
+#define MOST 60e6 /* bytes per second */
 
 static const char *const names[AGENTS] = {"oslo", "lyon", "rome"};
 
@@ -37,33 +38,26 @@ static void *live(void *context)
     return NULL;
 }
 
-static void start(pthread_t *threads, agent_options *agents, size_t count, int port)
+static void start(pthread_t *threads, agent_options *agents, size_t count, const prober_options *o)
 {
     for (size_t k = 0; k < count; k++) {
-        agents[k] =
-            (agent_options){.name = names[k], .host = "127.0.0.1", .port = port, .wait_s = 0.6};
+        agents[k] = (agent_options){.name = names[k],
+                                    .host = "127.0.0.1",
+                                    .port = o->port,
+                                    .certs = o->certs,
+                                    .wait_s = 0.6};
         assert_int_equal(pthread_create(&threads[k], NULL, live, &agents[k]), 0);
     }
 }
 
-/* Over loopback a probe is as fast as it may be, which is known. */
-static void a_fleet_measures_itself_as_fast_as_it_may(void **state)
+static void measure_fleet(const prober_options *o)
 {
-    (void)state;
     pthread_t threads[AGENTS];
     agent_options agents[AGENTS];
     prober_found found;
     edgeps_diag diag = {.text = ""};
-    network *net = make_net();
-    const prober_options o = {.net = net,
-                              .address = "127.0.0.1",
-                              .port = test_port(),
-                              .settle_s = 0.01,
-                              .window_s = 0.04,
-                              .most_bytes_per_s = MOST,
-                              .patience_s = 30};
-    start(threads, agents, AGENTS, o.port);
-    if (prober_run(&o, &diag, &found))
+    start(threads, agents, AGENTS, o);
+    if (prober_run(o, &diag, &found))
         fail_msg("%s", diag.text);
     for (size_t i = 0; i < AGENTS; i++) {
         print_message("%s: %.1f up, %.1f down of %.1f MB/s\n", names[i],
@@ -80,6 +74,33 @@ static void a_fleet_measures_itself_as_fast_as_it_may(void **state)
     prober_free(&found);
     for (size_t k = 0; k < AGENTS; k++)
         pthread_join(threads[k], NULL);
+}
+
+/* Over loopback a probe is as fast as it may be, which is known. */
+static void a_fleet_measures_itself_as_fast_as_it_may(void **state)
+{
+    (void)state;
+    char folder[64];
+    edgeps_err err = EDGEPS_OK;
+    network *net = make_net();
+    prober_options o = {.net = net,
+                        .address = "127.0.0.1",
+                        .port = test_port(),
+                        .settle_s = 0.01,
+                        .window_s = 0.04,
+                        .most_bytes_per_s = MOST,
+                        .patience_s = 30};
+    measure_fleet(&o);
+    trust_fixture_make(folder, "demo");
+    for (size_t k = 0; !err && k < AGENTS; k++) {
+        char who[TRUST_MAX_WHO + 1];
+        assert_true(trust_node(names[k], who));
+        err = cert_make_member(folder, who, 1, false, NULL);
+    }
+    assert_int_equal(err, EDGEPS_OK);
+    o.certs = folder;
+    measure_fleet(&o);
+    trust_fixture_free(folder);
     network_free(net);
 }
 
@@ -93,7 +114,7 @@ static void who_does_not_call_is_named(void **state)
     network *net = make_net();
     const prober_options o = {
         .net = net, .address = "127.0.0.1", .port = test_port(), .patience_s = 0.3};
-    start(threads, agents, 1, o.port);
+    start(threads, agents, 1, &o);
     assert_int_equal(prober_run(&o, &diag, &found), EDGEPS_IO);
     assert_non_null(strstr(diag.text, "'rome': its agent did not call within 0.3 s"));
     pthread_join(threads[0], NULL);

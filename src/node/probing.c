@@ -42,7 +42,7 @@ static edgeps_err open_up(probing *p)
                 nn_speed(&(nn_speed_of){kind, NN_DNNL, BATCH}, &p->diag, &p->answer.samples_per_s);
     }
     if (!err)
-        err = probe_serve(p->asked.address, p->asked.token, &p->diag, &p->server);
+        err = probe_serve(p->asked.address, p->asked.token, p->agent->keys, &p->diag, &p->server);
     if (err)
         return err;
     p->answer.free_bytes = free_at(p->agent->options->storage ? p->agent->options->storage : ".");
@@ -54,10 +54,16 @@ static edgeps_err measure_peers(probing *p)
 {
     const message_probe *m = &p->asked;
     probe_peer peers[MESSAGE_MOST_PEERS];
-    const probe_how how = {m->token, m->settle_s, m->window_s, m->restrained != 0};
+    const probe_how how = {.token = m->token,
+                           .keys = p->agent->keys,
+                           .settle_s = m->settle_s,
+                           .window_s = m->window_s,
+                           .restrained = m->restrained != 0};
     for (uint32_t k = 0; k < m->count; k++)
-        peers[k] = (probe_peer){
-            .address = m->addresses[k], .port = (int)m->ports[k], .pace_bytes_per_s = m->paces[k]};
+        peers[k] = (probe_peer){.node = m->names[k],
+                                .address = m->addresses[k],
+                                .port = (int)m->ports[k],
+                                .pace_bytes_per_s = m->paces[k]};
     edgeps_err err = m->kind == MESSAGE_RATE ? probe_send(&how, peers, m->count, &p->diag)
                                              : probe_ping(&how, peers, m->count, &p->diag);
     for (uint32_t k = 0; !err && k < m->count; k++)
@@ -114,6 +120,13 @@ void probing_begin(agent *a, const void *payload, size_t bytes)
     if (!message_get_probe(copy, bytes, &p->asked)) {
         agent_fail(a, diag_fail(a->diag, EDGEPS_PROTOCOL, "the coordinator's probe is damaged"));
         return;
+    }
+    if (p->asked.kind == MESSAGE_OPEN) {
+        edgeps_err err = agent_check_secrecy(a, "this node", p->asked.address);
+        if (err) {
+            agent_fail(a, err);
+            return;
+        }
     }
     p->at_work = true;
     if (loop_work(a->loop, work, done, p))

@@ -1,7 +1,7 @@
 #include "probe/probe.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
+#include "probe/line_int.h"
 #include "probe/request_int.h"
 
 #include <errno.h>
@@ -24,10 +24,16 @@
 #define WINDOW_BYTES 32768.0
 #define WINDOW_S 5e-3
 
-static edgeps_err fail_peer(const probe_peer *p, edgeps_diag *diag)
+/* A connection that measures. */
+typedef struct flow {
+    line line;
+    answer answer;
+    size_t heard; /* bytes of the answer */
+} flow;
+
+static edgeps_err fail_peer(const probe_peer *p, const char *why, edgeps_diag *diag)
 {
-    return diag_fail(diag, EDGEPS_IO, "%s:%d cannot be probed: %s", p->address, p->port,
-                     strerror(errno));
+    return diag_fail(diag, EDGEPS_IO, "%s:%d cannot be probed: %s", p->address, p->port, why);
 }
 
 static bool waits_for(int fd, short events)
@@ -43,15 +49,12 @@ static bool waits_for(int fd, short events)
 
 static int connect_to(const struct addrinfo *there)
 {
-    int error = 0, on = 1,
-        fd = socket(there->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int error = 0, fd = socket(there->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     socklen_t size = sizeof error;
     bool good = fd >= 0 && (connect(fd, there->ai_addr, there->ai_addrlen) == 0 ||
                             (errno == EINPROGRESS && waits_for(fd, POLLOUT)));
-    if (good && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0) {
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (good && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0)
         return fd;
-    }
     error = error ? error : errno;
     if (fd >= 0)
         close(fd);
@@ -59,8 +62,7 @@ static int connect_to(const struct addrinfo *there)
     return -1;
 }
 
-/* A connection that has asked. */
-static int ask(const probe_peer *p, const request *r)
+static int reach(const probe_peer *p)
 {
     char port[16];
     struct addrinfo *there = NULL;
@@ -73,72 +75,112 @@ static int ask(const probe_peer *p, const request *r)
     }
     int fd = connect_to(there);
     freeaddrinfo(there);
-    if (fd >= 0 && send(fd, r, sizeof *r, MSG_NOSIGNAL) == (ssize_t)sizeof *r)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
+    return fd;
+}
+
+static edgeps_err open_line(const probe_how *how, const probe_peer *p, edgeps_diag *diag, line *l)
+{
+    char who[TRUST_MAX_WHO + 1];
+    if (how->keys && !trust_node(p->node, who))
+        return fail_peer(p, "that is no node's name", diag);
+    int fd = reach(p);
+    if (fd < 0)
+        return fail_peer(p, strerror(errno), diag);
+    if (line_open(l, fd, how->keys, false))
+        return diag_fail(diag, EDGEPS_NOMEM, "no memory for TLS");
+    if (l->session)
+        trust_expect(l->session, who);
+    return EDGEPS_OK;
 }
 
 /* What is still on its way is dropped, so that it is in nobody's way. */
-static void hang_up(int *fd)
+static void hang_up(line *l)
 {
     const struct linger at_once = {.l_onoff = 1};
-    if (*fd >= 0) {
-        setsockopt(*fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-        close(*fd);
-    }
-    *fd = -1;
+    if (l->fd < 0)
+        return;
+    setsockopt(l->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    line_close(l);
 }
 
-/* 1: the answer is there; 0: not yet; -1: it will not come. */
-static int take_answer(int fd, probe_peer *p)
+/* Waits for what stops a step. */
+static bool goes_on(const line *l, trust_step step)
 {
-    answer a;
-    ssize_t got = recv(fd, &a, sizeof a, MSG_PEEK | MSG_DONTWAIT);
-    if (got < 0)
-        return errno == EAGAIN || errno == EINTR ? 0 : -1;
-    if (got == 0) {
-        errno = ECONNRESET;
-        return -1;
-    }
-    if (got < (ssize_t)sizeof a)
-        return 0;
-    p->rate_bytes_per_s = a.took_ns > 0 ? (double)a.bytes * CLOCK_NS_PER_S / (double)a.took_ns : 0;
-    return 1;
+    return (step == TRUST_READS && waits_for(l->fd, POLLIN)) ||
+           (step == TRUST_WRITES && waits_for(l->fd, POLLOUT));
 }
 
-/* Whether the flow goes on. */
-static bool push(int fd, const char *piece)
+static const char *why_not(const line *l, trust_step step)
 {
-    ssize_t sent = send(fd, piece, PIECE_BYTES, MSG_NOSIGNAL | MSG_DONTWAIT);
-    return sent >= 0 || errno == EAGAIN || errno == EINTR || errno == EPIPE ||
-           errno == ECONNRESET; /* the answer came before */
+    return step == TRUST_READS || step == TRUST_WRITES ? strerror(errno) : line_why(l);
 }
 
-static edgeps_err flow(struct pollfd *flows, probe_peer *peers, size_t count, int64_t end_ns,
-                       edgeps_diag *diag)
+/* A connection that has asked; it is open where l->fd is not -1. */
+static edgeps_err ask(const probe_how *how, const probe_peer *p, const request *r,
+                      edgeps_diag *diag, line *l)
+{
+    size_t taken = 0;
+    trust_step step;
+    edgeps_err err = open_line(how, p, diag, l);
+    if (err)
+        return err;
+    while ((step = line_write(l, r, sizeof *r, &taken)) != TRUST_DONE)
+        if (!goes_on(l, step))
+            return fail_peer(p, why_not(l, step), diag);
+    return taken == sizeof *r ? EDGEPS_OK : fail_peer(p, "it takes no request", diag);
+}
+
+/* TRUST_DONE: the answer is there. */
+static trust_step take_answer(flow *f, probe_peer *p)
+{
+    const answer *a = &f->answer;
+    size_t got;
+    trust_step step =
+        line_read(&f->line, (char *)&f->answer + f->heard, sizeof f->answer - f->heard, &got);
+    f->heard += got;
+    if (step == TRUST_DONE && f->heard < sizeof *a)
+        return TRUST_READS;
+    if (step == TRUST_DONE)
+        p->rate_bytes_per_s =
+            a->took_ns > 0 ? (double)a->bytes * CLOCK_NS_PER_S / (double)a->took_ns : 0;
+    return step;
+}
+
+/* TRUST_DONE: its answer is there, and it is closed. */
+static trust_step flow_on(flow *f, short ready, probe_peer *p)
 {
     static const char piece[PIECE_BYTES];
+    size_t taken;
+    trust_step step = TRUST_READS;
+    if (ready & (POLLIN | POLLHUP | POLLERR))
+        step = take_answer(f, p);
+    if (step == TRUST_DONE)
+        hang_up(&f->line);
+    else if (step == TRUST_READS && ready & POLLOUT &&
+             line_write(&f->line, piece, sizeof piece, &taken) == TRUST_BROKEN)
+        step = TRUST_BROKEN;
+    return step;
+}
+
+static edgeps_err run(flow *flows, probe_peer *peers, size_t count, int64_t end_ns,
+                      edgeps_diag *diag)
+{
+    struct pollfd waiting[PROBE_MOST_PEERS];
     size_t answered = 0;
     while (answered < count) {
         int64_t left_ns = end_ns - clock_now_ns();
         if (left_ns <= 0)
             return diag_fail(diag, EDGEPS_IO, "%zu of %zu probes were not answered",
                              count - answered, count);
-        poll(flows, count, (int)(left_ns / 1000000) + 1);
+        for (size_t k = 0; k < count; k++)
+            waiting[k] = (struct pollfd){.fd = flows[k].line.fd, .events = POLLIN | POLLOUT};
+        poll(waiting, count, (int)(left_ns / 1000000) + 1);
         for (size_t k = 0; k < count; k++) {
-            int taken = flows[k].fd >= 0 && flows[k].revents & (POLLIN | POLLHUP | POLLERR)
-                            ? take_answer(flows[k].fd, &peers[k])
-                            : 0;
-            bool good = taken >= 0;
-            if (good && taken == 0 && flows[k].fd >= 0 && flows[k].revents & POLLOUT)
-                good = push(flows[k].fd, piece);
-            if (!good)
-                return fail_peer(&peers[k], diag);
-            answered += taken == 1;
-            if (taken == 1)
-                hang_up(&flows[k].fd);
+            trust_step step = waiting[k].fd >= 0 ? flow_on(&flows[k], waiting[k].revents, &peers[k])
+                                                 : TRUST_READS;
+            if (step == TRUST_BROKEN || step == TRUST_ENDED)
+                return fail_peer(&peers[k], line_why(&flows[k].line), diag);
+            answered += step == TRUST_DONE;
         }
     }
     return EDGEPS_OK;
@@ -157,56 +199,54 @@ static void restrain(int fd, double bytes_per_s)
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &window, sizeof window);
 }
 
-static edgeps_err begin(const probe_how *how, probe_peer *p, edgeps_diag *diag, int *fd)
+static edgeps_err begin(const probe_how *how, const probe_peer *p, edgeps_diag *diag, line *l)
 {
     const request r = {.token = how->token,
                        .kind = REQUEST_RATE,
                        .settle_ns = (int64_t)(how->settle_s * CLOCK_NS_PER_S),
                        .window_ns = (int64_t)(how->window_s * CLOCK_NS_PER_S)};
     unsigned pace = (unsigned)fmax(1, fmin(p->pace_bytes_per_s, UINT_MAX / 2));
-    *fd = ask(p, &r);
-    if (*fd < 0)
-        return fail_peer(p, diag);
-    setsockopt(*fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pace, sizeof pace);
+    edgeps_err err = ask(how, p, &r, diag, l);
+    if (err)
+        return err;
+    setsockopt(l->fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pace, sizeof pace);
     if (how->restrained)
-        restrain(*fd, p->pace_bytes_per_s);
+        restrain(l->fd, p->pace_bytes_per_s);
     return EDGEPS_OK;
 }
 
 edgeps_err probe_send(const probe_how *how, probe_peer *peers, size_t count, edgeps_diag *diag)
 {
-    struct pollfd flows[PROBE_MOST_PEERS];
+    flow flows[PROBE_MOST_PEERS];
     edgeps_err err = EDGEPS_OK;
     for (size_t k = 0; k < count; k++)
-        flows[k] = (struct pollfd){.fd = -1, .events = POLLIN | POLLOUT};
+        flows[k] = (flow){.line = {.fd = -1}};
     for (size_t k = 0; !err && k < count; k++)
-        err = begin(how, &peers[k], diag, &flows[k].fd);
+        err = begin(how, &peers[k], diag, &flows[k].line);
     double most_s = how->settle_s + how->window_s + PATIENCE_MS / 1e3;
     if (!err)
-        err = flow(flows, peers, count, clock_now_ns() + (int64_t)(most_s * CLOCK_NS_PER_S), diag);
+        err = run(flows, peers, count, clock_now_ns() + (int64_t)(most_s * CLOCK_NS_PER_S), diag);
     for (size_t k = 0; k < count; k++)
-        hang_up(&flows[k].fd);
+        hang_up(&flows[k].line);
     return err;
 }
 
-static bool ping(int fd, double *best_s)
+/* Once there and back. */
+static edgeps_err ping(line *l, probe_peer *p, edgeps_diag *diag)
 {
     char there[PING_BYTES] = "edgeps", back[PING_BYTES];
+    size_t more = 0;
     int64_t sent_ns = clock_now_ns();
-    if (send(fd, there, sizeof there, MSG_NOSIGNAL) != (ssize_t)sizeof there)
-        return false;
-    for (size_t got = 0; got < sizeof back;) {
-        if (!waits_for(fd, POLLIN))
-            return false;
-        ssize_t more = recv(fd, back + got, sizeof back - got, 0);
-        if (more == 0)
-            errno = ECONNRESET;
-        if (more <= 0)
-            return false;
-        got += (size_t)more;
+    trust_step step = line_write(l, there, sizeof there, &more);
+    if (step != TRUST_DONE || more != sizeof there)
+        return fail_peer(p, step == TRUST_DONE ? "it takes no ping" : why_not(l, step), diag);
+    for (size_t got = 0; got < sizeof back; got += more) {
+        while ((step = line_read(l, back + got, sizeof back - got, &more)) != TRUST_DONE)
+            if (!goes_on(l, step))
+                return fail_peer(p, why_not(l, step), diag);
     }
-    *best_s = fmin(*best_s, clock_since_s(sent_ns));
-    return true;
+    p->there_and_back_s = fmin(p->there_and_back_s, clock_since_s(sent_ns));
+    return EDGEPS_OK;
 }
 
 edgeps_err probe_ping(const probe_how *how, probe_peer *peers, size_t count, edgeps_diag *diag)
@@ -214,16 +254,12 @@ edgeps_err probe_ping(const probe_how *how, probe_peer *peers, size_t count, edg
     const request r = {.token = how->token, .kind = REQUEST_PING};
     edgeps_err err = EDGEPS_OK;
     for (size_t k = 0; !err && k < count; k++) {
-        double best_s = INFINITY;
-        int fd = ask(&peers[k], &r);
-        bool good = fd >= 0;
-        for (int turn = 0; good && turn < PINGS; turn++)
-            good = ping(fd, &best_s);
-        if (good)
-            peers[k].there_and_back_s = best_s;
-        else
-            err = fail_peer(&peers[k], diag);
-        hang_up(&fd);
+        line l = {.fd = -1};
+        peers[k].there_and_back_s = INFINITY;
+        err = ask(how, &peers[k], &r, diag, &l);
+        for (int turn = 0; !err && turn < PINGS; turn++)
+            err = ping(&l, &peers[k], diag);
+        hang_up(&l);
     }
     return err;
 }

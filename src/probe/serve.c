@@ -1,14 +1,15 @@
 #include "probe/probe.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "probe/line_int.h"
 #include "probe/request_int.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -20,16 +21,18 @@
 
 #define MOST_GUESTS (PROBE_MOST_PEERS + 16)
 #define PIECE_BYTES (256 * 1024)
-#define LONGEST_NS (INT64_C(60) * CLOCK_NS_PER_S) /* of a probe */
-#define TICK_MS 20                                /* how late an answer to silence may be */
+#define LONGEST_NS (INT64_C(60) * CLOCK_NS_PER_S)  /* of a probe */
+#define STRANGER_NS (INT64_C(10) * CLOCK_NS_PER_S) /* until it has asked */
+#define TICK_MS 20                                 /* how late an answer to silence may be */
 
 /* A probe under way. */
 typedef struct guest {
-    int fd;
+    line line;
     request asked;
     size_t heard; /* bytes of the request */
     int64_t begun_ns;
     int64_t bytes; /* that came in the window */
+    bool answered; /* and what still comes is dropped, until the guest has read the answer */
 } guest;
 
 struct probe_server {
@@ -37,17 +40,41 @@ struct probe_server {
     int end; /* readable when it is to end */
     int port;
     uint64_t token;
+    const trust *keys; /* lent; NULL: plain */
+    int64_t told_ns;   /* when a refusal was logged */
     pthread_t thread;
     guest guests[MOST_GUESTS];
     size_t count;
     char piece[PIECE_BYTES];
 };
 
-static void answer_rate(const guest *g)
+/* Whether the guest can have heard it. */
+static bool reply(guest *g, const void *bytes, size_t count)
 {
-    answer a = {.bytes = g->bytes, .took_ns = g->asked.window_ns};
-    ssize_t sent = send(g->fd, &a, sizeof a, MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)sent; /* who is gone needs none */
+    size_t taken;
+    return line_write(&g->line, bytes, count, &taken) == TRUST_DONE && taken == count;
+}
+
+static bool answer_rate(guest *g)
+{
+    const answer a = {.bytes = g->bytes, .took_ns = g->asked.window_ns};
+    g->answered = true;
+    return reply(g, &a, sizeof a);
+}
+
+/* A flood of refusals is one line in a second. */
+static void refuse(probe_server *s, const guest *g, const char *why)
+{
+    struct sockaddr_storage from;
+    socklen_t size = sizeof from;
+    char host[NI_MAXHOST] = "?";
+    int64_t now_ns = clock_now_ns();
+    if (s->told_ns && now_ns - s->told_ns < CLOCK_NS_PER_S)
+        return;
+    s->told_ns = now_ns;
+    if (getpeername(g->line.fd, (struct sockaddr *)&from, &size) == 0)
+        getnameinfo((struct sockaddr *)&from, size, host, sizeof host, NULL, 0, NI_NUMERICHOST);
+    log_line(LOG_WARNING, "refuses a probe of %s: %s", host, why);
 }
 
 /* Whether the probe goes on. The window is that of the clock and not of arrivals, so that those of
@@ -67,61 +94,82 @@ static bool is_good(const request *r, uint64_t token)
            r->window_ns <= LONGEST_NS / 2;
 }
 
-static bool hear_request(probe_server *s, guest *g)
+static bool is_open(trust_step step)
 {
-    ssize_t got = recv(g->fd, (char *)&g->asked + g->heard, sizeof g->asked - g->heard, 0);
-    if (got <= 0)
-        return got < 0 && (errno == EAGAIN || errno == EINTR);
-    g->heard += (size_t)got;
-    g->begun_ns = clock_now_ns();
-    return g->heard < sizeof g->asked || is_good(&g->asked, s->token);
+    return step == TRUST_DONE || step == TRUST_READS || step == TRUST_WRITES;
 }
 
+static bool hear_request(probe_server *s, guest *g)
+{
+    size_t got;
+    trust_step step =
+        line_read(&g->line, (char *)&g->asked + g->heard, sizeof g->asked - g->heard, &got);
+    g->heard += got;
+    if (step == TRUST_BROKEN)
+        refuse(s, g, line_why(&g->line));
+    if (g->heard < sizeof g->asked)
+        return is_open(step);
+    g->begun_ns = clock_now_ns();
+    if (is_good(&g->asked, s->token))
+        return true;
+    refuse(s, g, "it does not show this probe's token");
+    return false;
+}
+
+static bool hear_probe(probe_server *s, guest *g)
+{
+    bool pings = g->asked.kind == REQUEST_PING;
+    size_t got;
+    trust_step step = line_read(&g->line, s->piece, pings ? PING_BYTES : PIECE_BYTES, &got);
+    if (step != TRUST_DONE)
+        return is_open(step);
+    if (pings)
+        return reply(g, s->piece, got);
+    return g->answered || count_bytes(g, (int64_t)got, clock_now_ns()) || answer_rate(g);
+}
+
+/* Whether the guest stays. A session may hold what came right behind the request: that shows no
+ * more at the socket. */
 static bool hear(probe_server *s, guest *g)
 {
-    if (g->heard < sizeof g->asked)
-        return hear_request(s, g);
-    ssize_t got =
-        recv(g->fd, s->piece, g->asked.kind == REQUEST_PING ? PING_BYTES : PIECE_BYTES, 0);
-    if (got <= 0)
-        return got < 0 && (errno == EAGAIN || errno == EINTR);
-    if (g->asked.kind == REQUEST_PING)
-        return send(g->fd, s->piece, (size_t)got, MSG_NOSIGNAL) == got;
-    if (count_bytes(g, got, clock_now_ns()))
-        return true;
-    answer_rate(g);
-    return false;
+    if (g->heard < sizeof g->asked && !hear_request(s, g))
+        return false;
+    return g->heard < sizeof g->asked || hear_probe(s, g);
 }
 
 /* Of a flow that has stalled: nothing comes that would end it. */
 static bool is_over(guest *g, int64_t now_ns)
 {
+    bool asks = g->heard < sizeof g->asked;
     int64_t since_ns = now_ns - g->begun_ns;
-    if (since_ns > LONGEST_NS)
+    if (since_ns > (asks ? STRANGER_NS : LONGEST_NS))
         return true;
-    bool rate = g->heard == sizeof g->asked && g->asked.kind == REQUEST_RATE;
-    if (!rate || since_ns < g->asked.settle_ns + g->asked.window_ns)
+    if (asks || g->answered || g->asked.kind != REQUEST_RATE ||
+        since_ns < g->asked.settle_ns + g->asked.window_ns)
         return false;
-    answer_rate(g);
-    return true;
+    return !answer_rate(g);
 }
 
 static void admit(probe_server *s)
 {
-    int on = 1, fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    guest *g = &s->guests[s->count];
     if (fd < 0)
         return;
     if (s->count == MOST_GUESTS) {
         close(fd);
         return;
     }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    s->guests[s->count++] = (guest){.fd = fd, .begun_ns = clock_now_ns()};
+    *g = (guest){.begun_ns = clock_now_ns()};
+    if (line_open(&g->line, fd, s->keys, true))
+        line_close(&g->line);
+    else
+        s->count++;
 }
 
 static void dismiss(probe_server *s, size_t index)
 {
-    close(s->guests[index].fd);
+    line_close(&s->guests[index].line);
     s->guests[index] = s->guests[--s->count];
 }
 
@@ -144,7 +192,7 @@ static void *serve(void *context)
         waiting[0] = (struct pollfd){.fd = s->end, .events = POLLIN};
         waiting[1] = (struct pollfd){.fd = s->listener, .events = POLLIN};
         for (size_t k = 0; k < count; k++)
-            waiting[k + 2] = (struct pollfd){.fd = s->guests[k].fd, .events = POLLIN};
+            waiting[k + 2] = (struct pollfd){.fd = s->guests[k].line.fd, .events = POLLIN};
         if (poll(waiting, count + 2, count > 0 ? TICK_MS : -1) < 0 && errno != EINTR)
             break;
         if (waiting[0].revents)
@@ -183,12 +231,14 @@ static int listen_at(const char *address, int *port)
     return fd;
 }
 
-edgeps_err probe_serve(const char *address, uint64_t token, edgeps_diag *diag, probe_server **out)
+edgeps_err probe_serve(const char *address, uint64_t token, const trust *keys, edgeps_diag *diag,
+                       probe_server **out)
 {
     probe_server *s = mem_alloc(1, sizeof *s);
     if (!s)
         return diag_fail(diag, EDGEPS_NOMEM, "no memory to be probed");
     s->token = token;
+    s->keys = keys;
     s->end = eventfd(0, EFD_CLOEXEC);
     s->listener = listen_at(address, &s->port);
     int failed = s->end < 0 || s->listener < 0 ? errno : pthread_create(&s->thread, NULL, serve, s);
