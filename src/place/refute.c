@@ -7,18 +7,27 @@
 #include <string.h>
 
 #define MOST_HINTS 16
-#define MOST_TRIED 4      /* where failing costs no LP */
-#define RAISE_US 12000000 /* about the time for all candidates, by a count of ... */
-#define ASKED_US 0.035    /* ... what is asked about servers, which takes longer ... */
-#define ASKED_NODES 5000  /* ... where the nodes no longer fit the cache */
-#define SLACK 0.002       /* of the least threshold: so much lower ones are not told apart */
+#define MOST_TRIED 4 /* where failing costs no LP */
+
+/* The proofs from number `from` on. */
+static void forget(place_refuter *rf, size_t from)
+{
+    while (rf->kept_count > from) {
+        refute_proof *proof = rf->kept[--rf->kept_count];
+        if (proof->owner != rf)
+            continue;
+        cover_prices_free(&proof->prices);
+        mem_free(proof);
+    }
+    rf->served = rf->served < from ? rf->served : from;
+}
 
 void place_refuter_free(place_refuter *rf)
 {
     if (!rf)
         return;
-    for (size_t k = 0; k < rf->kept_count; k++)
-        cover_prices_free(&rf->kept[k]);
+    forget(rf, 0);
+    mem_free(rf->kept);
     cover_top_free(&rf->top);
     mem_free(rf->number);
     mem_free(rf->cap);
@@ -31,6 +40,7 @@ edgeps_err place_refuter_make(const place_ground *gr, place_refuter **out)
     if (!rf)
         return EDGEPS_NOMEM;
     rf->gr = gr;
+    rf->by_lp = true;
     rf->number = mem_alloc(gr->count, sizeof *rf->number);
     rf->cap = mem_alloc(gr->count, sizeof *rf->cap);
     if (!rf->number || !rf->cap ||
@@ -96,29 +106,54 @@ static double cost(const void *context, size_t server)
 }
 
 /* To the front with what has just served. */
-static void keep_first(place_refuter *rf, cover_prices p, size_t at)
+static void keep_first(place_refuter *rf, size_t at)
 {
-    memmove(rf->kept + 1, rf->kept, at * sizeof *rf->kept);
-    rf->kept[0] = p;
+    refute_proof *proof = rf->kept[at];
+    memmove(rf->kept + 1, rf->kept, at * sizeof(refute_proof *));
+    rf->kept[0] = proof;
+    rf->served += at >= rf->served;
+}
+
+/* Not at the front, nor with regard to how many are kept. */
+static edgeps_err add(place_refuter *rf, refute_proof *proof)
+{
+    refute_proof **kept =
+        mem_grow(rf->kept, rf->kept_count + 1, sizeof(refute_proof *), &rf->kept_room);
+    if (!kept)
+        return EDGEPS_NOMEM;
+    rf->kept = kept;
+    kept[rf->kept_count++] = proof;
+    return EDGEPS_OK;
 }
 
 static edgeps_err keep(place_refuter *rf, const cover_reply *reply)
 {
-    cover_prices p;
-    edgeps_err err = cover_prices_make(reply->price, rf->gr->worker_count, reply->toll, &p);
-    if (err)
+    refute_proof *proof = mem_alloc(1, sizeof *proof);
+    if (!proof)
+        return EDGEPS_NOMEM;
+    proof->owner = rf;
+    edgeps_err err =
+        cover_prices_make(reply->price, rf->gr->worker_count, reply->toll, &proof->prices);
+    if (!err)
+        err = add(rf, proof);
+    if (err) {
+        cover_prices_free(&proof->prices);
+        mem_free(proof);
         return err;
-    if (rf->kept_count == MOST_KEPT)
-        cover_prices_free(&rf->kept[--rf->kept_count]);
-    keep_first(rf, p, rf->kept_count++);
+    }
+    keep_first(rf, rf->kept_count - 1);
+    forget(rf, MOST_KEPT);
     return EDGEPS_OK;
 }
 
 static edgeps_err ask(place_refuter *rf, const cover_question *q, double *open, bool *refuted)
 {
     cover_reply reply;
-    size_t hints = rf->kept_count < MOST_HINTS ? rf->kept_count : MOST_HINTS;
-    edgeps_err err = cover_decide_question(q, rf->kept, hints, &reply);
+    cover_prices hints[MOST_HINTS];
+    size_t hint_count = rf->kept_count < MOST_HINTS ? rf->kept_count : MOST_HINTS;
+    for (size_t h = 0; h < hint_count; h++)
+        hints[h] = rf->kept[h]->prices;
+    edgeps_err err = cover_decide_question(q, hints, hint_count, &reply);
     if (err)
         return err;
     rf->lps++;
@@ -146,59 +181,60 @@ edgeps_err place_refute(place_refuter *rf, const place_view *v, bool lp, place_t
         rf->cap[j] = -1;
     size_t tried = lp || rf->kept_count < MOST_TRIED ? rf->kept_count : MOST_TRIED;
     for (size_t k = 0; k < tried; k++) {
-        if (!cover_prices_refute(&q, &rf->kept[k], &rf->top))
+        if (!cover_prices_refute(&q, &rf->kept[k]->prices, &rf->top))
             continue;
-        keep_first(rf, rf->kept[k], k);
+        keep_first(rf, k);
         return EDGEPS_OK;
     }
     *refuted = false;
-    return lp ? ask(rf, &q, at->open, refuted) : EDGEPS_OK;
+    return lp && rf->by_lp ? ask(rf, &q, at->open, refuted) : EDGEPS_OK;
 }
 
-/* ---- all global servers ---- */
+/* ---- several at work ---- */
 
-/* Raises one candidate's bound to the least threshold of those before it, less the slack, or to its
- * own if that is less. */
-static edgeps_err raise_bound(place_refuter *rf, const place_times *t, double *least_s,
-                              place_candidate *c)
+edgeps_err refuter_copy(place_refuter *twin, const place_refuter *of)
 {
-    place_view v;
-    place_threshold th = {0};
-    bool refuted = false;
-    double mark_s = *least_s * (1 - SLACK);
-    edgeps_err err = place_view_make(t, c->global, &v);
-    if (err)
-        return err;
-    if (mark_s < INFINITY)
-        err = place_refute_round(rf, &v, mark_s, PLACE_FINE, &refuted);
-    if (!err && !refuted)
-        err = place_threshold_search(rf, &v,
-                                     &(place_hunt){.lower_s = c->bound_s, .upper_s = mark_s}, &th);
-    if (!err) {
-        c->bound_s = larger_of(c->bound_s, refuted ? mark_s : th.bound_s);
-        if (th.locals > 0) {
-            *least_s = smaller_of(*least_s, c->bound_s);
-            c->open_s = th.r_s;
-        }
-        mem_free(th.open);
-    }
-    place_view_free(&v);
-    return err;
-}
-
-edgeps_err place_raise_bounds(place_refuter *rf, const place_times *t, place_watch *w,
-                              double upper_s, place_candidate *list, size_t count)
-{
-    double least_s = upper_s;
-    double each_us = ASKED_US * (1 + (double)rf->gr->count / ASKED_NODES);
-    uint64_t before = rf->asked;
     edgeps_err err = EDGEPS_OK;
-    for (size_t c = 0; !err && c < count && list[c].bound_s < least_s * (1 - SLACK); c++) {
-        if (each_us * (double)(rf->asked - before) > RAISE_US || !place_watch_go_on(w, 0))
-            break;
-        err = raise_bound(rf, t, &least_s, &list[c]);
-    }
-    if (!err)
-        place_sort_candidates(list, count);
+    forget(twin, 0);
+    for (size_t k = 0; !err && k < of->kept_count; k++)
+        err = add(twin, of->kept[k]);
+    memcpy(twin->open_part, of->open_part, sizeof twin->open_part);
+    twin->lps = 0;
+    twin->asked = 0;
     return err;
+}
+
+/* Proofs that served, last the one that did last, to the front. */
+static edgeps_err learn(place_refuter *rf, const place_refuter *twin)
+{
+    for (size_t s = twin->served; s-- > 0;) {
+        refute_proof *proof = twin->kept[s];
+        size_t at = 0;
+        while (at < rf->kept_count && rf->kept[at] != proof)
+            at++;
+        edgeps_err err = at == rf->kept_count ? add(rf, proof) : EDGEPS_OK;
+        if (err)
+            return err;
+        proof->owner = rf;
+        keep_first(rf, at);
+    }
+    if (twin->asked > 0)
+        memcpy(rf->open_part, twin->open_part, sizeof rf->open_part);
+    rf->lps += twin->lps;
+    rf->asked += twin->asked;
+    return EDGEPS_OK;
+}
+
+edgeps_err refuter_learn(place_refuter *rf, place_refuter *const *twins, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        edgeps_err err = learn(rf, twins[k]);
+        if (err)
+            return err;
+    }
+    /* Only when no twin looks at them any more. */
+    for (size_t k = 0; k < count; k++)
+        forget(twins[k], 0);
+    forget(rf, MOST_KEPT);
+    return EDGEPS_OK;
 }

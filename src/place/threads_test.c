@@ -1,6 +1,10 @@
-/* Any number of threads may place at the same time: each finds what it would find alone. Under the
- * thread sanitizer this shows that they share nothing. */
+/* Any number of threads may place at the same time: each finds what it would find alone. And
+ * however many work on one placement, it is the same. Under the thread sanitizer this shows that
+ * they share nothing. */
 #include "place/place_fixture.h"
+#include "place/refute_int.h"
+
+#include "base/mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,12 +12,14 @@
 
 #include <cmocka.h>
 
+#include <math.h>
 #include <pthread.h>
 
 #define NODES 6
 #define SEEDS 3
 #define THREADS 4
 #define MOST_ALGORITHMS 100
+#define RAISED_NODES 48 /* more than one block of candidates */
 
 typedef struct thread_work {
     problem *const *problems; /* shared, only read */
@@ -78,10 +84,76 @@ static void threads_find_what_each_would_find_alone(void **state)
         fixture_free(problems[s]);
 }
 
+/* What raising all bounds with so many threads comes to. */
+typedef struct raised {
+    place_candidate *list;
+    size_t count;
+    place_refuter *rf;
+} raised;
+
+static raised raise_with(size_t threads, const place_ground *gr, const place_times *t)
+{
+    raised r;
+    const place_options options = {0};
+    place_watch watch = place_watch_start(&options);
+    assert_int_equal(place_candidates(t, &r.list, &r.count), EDGEPS_OK);
+    assert_int_equal(place_refuter_make(gr, &r.rf), EDGEPS_OK);
+    r.rf->threads = threads;
+    assert_int_equal(place_raise_bounds(r.rf, t, &watch, INFINITY, r.list, r.count), EDGEPS_OK);
+    return r;
+}
+
+static void raised_free(raised *r)
+{
+    place_refuter_free(r->rf);
+    mem_free(r->list);
+}
+
+static void assert_raised_the_same(const raised *a, const raised *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t c = 0; c < a->count; c++) {
+        assert_int_equal(a->list[c].global, b->list[c].global);
+        assert_true(a->list[c].bound_s == b->list[c].bound_s);
+        assert_true(a->list[c].open_s == b->list[c].open_s);
+    }
+    assert_int_equal(a->rf->lps, b->rf->lps);
+    assert_int_equal(a->rf->asked, b->rf->asked);
+    assert_int_equal(a->rf->kept_count, b->rf->kept_count);
+    for (size_t k = 0; k < a->rf->kept_count; k++)
+        assert_memory_equal(a->rf->kept[k]->prices.price, b->rf->kept[k]->prices.price,
+                            a->rf->gr->worker_count * sizeof(double));
+}
+
+static void bounds_do_not_depend_on_the_number_of_threads(void **state)
+{
+    (void)state;
+    size_t asked = 0;
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        place_ground gr;
+        place_times times;
+        fixture_kind kind = {.count = RAISED_NODES, .max_locals = 6, .chunks = 1 + 4 * (seed % 2)};
+        problem *p = fixture_problem(seed, kind);
+        assert_int_equal(place_ground_make(p, &gr), EDGEPS_OK);
+        assert_int_equal(place_times_make(&gr, &times), EDGEPS_OK);
+        raised one = raise_with(1, &gr, &times);
+        raised several = raise_with(THREADS, &gr, &times);
+        assert_raised_the_same(&one, &several);
+        asked += one.rf->lps;
+        raised_free(&one);
+        raised_free(&several);
+        place_times_free(&times);
+        place_ground_free(&gr);
+        fixture_free(p);
+    }
+    assert_true(asked > 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_find_what_each_would_find_alone),
+        cmocka_unit_test(bounds_do_not_depend_on_the_number_of_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

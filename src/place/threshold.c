@@ -103,12 +103,14 @@ static edgeps_err sweep(place_refuter *rf, const place_view *v, const box *whole
         box b = stack[--depth];
         size_t side = longest_side(&b);
         double width_s = counts[side] * width_of(b.side[side]);
-        edgeps_err err = refute_box(rf, v, &b, width_s <= COARSE * b.round_s, out, refuted);
+        bool lp = width_s <= COARSE * b.round_s;
+        edgeps_err err = refute_box(rf, v, &b, lp, out, refuted);
         if (err)
             return err;
         if (*refuted)
             continue;
-        if (width_s <= b.fine_s || depth + 2 > MOST_SPLITS) {
+        bool given_up = lp && !rf->by_lp;
+        if (given_up || width_s <= b.fine_s || depth + 2 > MOST_SPLITS) {
             note_open(rf, &b, whole);
             return EDGEPS_OK;
         }
