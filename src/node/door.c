@@ -125,9 +125,13 @@ bool door_hello(host *h, member *m, const void *payload, uint64_t bytes)
         takeover_hello(h, m, node, &hello);
         return true;
     }
+    edgeps_err err = takeover_new_process(h, (size_t)node);
+    if (record_can_wait(err)) {
+        door_refuse(h, m, "it cannot be recorded: %s", h->diag->text);
+        return false;
+    }
     m->node = node;
     h->of_node[node] = m;
-    edgeps_err err = takeover_new_process(h, (size_t)node);
     if (err)
         host_fail(h, err);
     else

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#define FINISH_AGAIN_NS CLOCK_NS_PER_S
 #define QUEUE_ROOM (sizeof((host *)0)->queue / sizeof(coordinator_event))
 
 static void enqueue(host *h, coordinator_event event)
@@ -49,7 +50,6 @@ static void announce(host *h)
         host_send(h, i, MESSAGE_PLAN, m.plan.generation, 0, &w);
     }
     mem_free(m.port);
-    h->predicted_round_s = h->planning.round_s;
     takeover_done(h);
 }
 
@@ -69,12 +69,19 @@ static void commit(host *h, coordinator_why why)
         say_that_all_stay(h);
     int32_t standby = choose_standby(h, &h->coordinator.next);
     edgeps_err err = record_plan(h, &h->coordinator.next, standby);
+    if (record_can_wait(err) && h->coordinator.plan.global != PLAN_NONE) {
+        record_warning(h, &h->unrecorded, "a new plan cannot be recorded, so it is not in force");
+        enqueue(h, (coordinator_event){.kind = COORDINATOR_UNRECORDED});
+        return;
+    }
     if (err) {
         host_fail(h, err);
         return;
     }
+    h->unrecorded = false;
     h->standby = standby;
     h->homeless = false;
+    h->predicted_round_s = h->planning.round_s;
     enqueue(h, (coordinator_event){.kind = COORDINATOR_COMMITTED});
 }
 
@@ -93,9 +100,20 @@ static void save(host *h, int64_t round)
     transfer_save(h, round);
 }
 
-static void finish(host *h)
+/* All that was trained is here alone: what has no room waits for it. */
+static void finish(void *ctx)
 {
+    host *h = ctx;
+    if (h->ended)
+        return;
     edgeps_err err = record_model(h);
+    bool waits = err == EDGEPS_FULL;
+    if (waits)
+        record_warning(h, &h->unwritten, "the job is done and waits for room");
+    if (waits && loop_timer_start(h->loop, FINISH_AGAIN_NS, finish, h, NULL))
+        err = diag_fail(h->diag, EDGEPS_NOMEM, "no memory for a timer");
+    else if (waits)
+        return;
     if (err)
         host_fail(h, err);
     else

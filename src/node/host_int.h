@@ -146,9 +146,14 @@ struct host {
     int32_t move_source;      /* its state's, PLAN_NONE: this process */
     int32_t standby;          /* of the plan in force, or PLAN_NONE */
     double predicted_round_s; /* of the plan in force */
+    bool unrecorded;          /* a warning tells that the next plan has no room */
+    bool unnoted;             /* likewise, what is kept beside the plans */
+    bool unwritten;           /* likewise, the model */
     tally tally;
     int64_t begun_ns;
     FILE *events;
+    char *lines; /* of events that have no room in the file yet; owned */
+    size_t lines_bytes;
     int64_t now_epoch;
 };
 
@@ -221,6 +226,8 @@ void record_move(host *h, const adapt_move *m, double seconds, double frozen_s);
 edgeps_err record_plan(host *h, const plan *pl, int32_t standby);
 void record_epoch(host *h, int64_t epoch);
 edgeps_err record_model(host *h);
+bool record_can_wait(edgeps_err err); /* of a disk: it may go well another time */
+void record_warning(host *h, bool *told, const char *what); /* once, with what is in diag */
 
 static inline const char *host_name(const host *h, int64_t node)
 {

@@ -1,6 +1,7 @@
 #include "node/host_int.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "formats/event_json.h"
 #include "formats/plan_json.h"
@@ -54,10 +55,41 @@ void record_start(host *h)
                                   .text = job_transfer_name(o->job.transfer)});
 }
 
+/* What has no room waits for the next event; a line that is cut off meanwhile is made whole then.
+ */
+static void write_lines(host *h)
+{
+    ssize_t done = 1;
+    size_t at = 0;
+    while (at < h->lines_bytes && done > 0) {
+        done = write(fileno(h->events), h->lines + at, h->lines_bytes - at);
+        at += done > 0 ? (size_t)done : 0;
+    }
+    if (at > 0)
+        memmove(h->lines, h->lines + at, h->lines_bytes - at);
+    h->lines_bytes -= at;
+}
+
+static void append(host *h, const char *line)
+{
+    size_t bytes = strlen(line);
+    char *lines = mem_resize(h->lines, h->lines_bytes + bytes + 1, 1);
+    if (!lines)
+        return;
+    h->lines = lines;
+    memcpy(lines + h->lines_bytes, line, bytes);
+    lines[h->lines_bytes + bytes] = '\n';
+    h->lines_bytes += bytes + 1;
+}
+
 void record_close(host *h)
 {
+    if (h->events && h->lines_bytes > 0)
+        log_line(LOG_WARNING, "the last events have no room in %s", h->options->out_dir);
     if (h->events)
         fclose(h->events);
+    mem_free(h->lines);
+    h->lines = NULL;
     h->events = NULL;
     coord_close(h->coord);
 }
@@ -68,8 +100,8 @@ void record_event(host *h, meter_event event)
     char *line;
     if (event.kind != METER_ROUND && h->events && !event_json_text(&event, NULL, &line)) {
         /* Line by line, so that a crash costs at most the line under way. */
-        fprintf(h->events, "%s\n", line);
-        fflush(h->events);
+        append(h, line);
+        write_lines(h);
         mem_free(line);
     }
     h->options->observe(h->options->observer, &event);
@@ -100,7 +132,7 @@ static void list_locals(const host *h, const plan *pl, char *text, size_t size)
                                      host_name(h, (int64_t)j));
 }
 
-static edgeps_err write_plan(host *h, const plan *pl, const char *text)
+static void write_plan(host *h, const plan *pl, const char *text)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/plans/plan-%llu.json", h->options->out_dir,
@@ -109,8 +141,12 @@ static edgeps_err write_plan(host *h, const plan *pl, const char *text)
     bool good = file && fprintf(file, "%s\n", text) > 0;
     if (file && fclose(file))
         good = false;
-    return good ? EDGEPS_OK
-                : diag_fail(h->diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
+    if (good)
+        return;
+    edgeps_diag diag = {.text = ""};
+    diag_fail(&diag, EDGEPS_IO, "%s: cannot be written: %s", path, strerror(errno));
+    remove(path);
+    record_event(h, (meter_event){.kind = METER_WARNING, .text = diag.text});
 }
 
 /* The one record that makes a generation valid is the coordination store's; the file is for people
@@ -138,7 +174,7 @@ edgeps_err record_plan(host *h, const plan *pl, int32_t standby)
         err = coord_commit(h->coord, h->coordinator.plan.generation, pl->generation, record_text,
                            h->diag);
     if (!err)
-        err = write_plan(h, pl, text);
+        write_plan(h, pl, text);
     mem_free(text);
     mem_free(record_text);
     if (err)
@@ -211,10 +247,20 @@ edgeps_err record_model(host *h)
                         .note_count = 1};
     snprintf(path, sizeof path, "%s/model.safetensors.part", h->options->out_dir);
     err = safetensors_write(path, &file, h->diag);
-    if (err)
-        return err;
     snprintf(whole, sizeof whole, "%s/model.safetensors", h->options->out_dir);
-    if (rename(path, whole))
-        return diag_fail(h->diag, EDGEPS_IO, "%s: cannot be written: %s", whole, strerror(errno));
-    return EDGEPS_OK;
+    if (!err && rename(path, whole))
+        err = diag_fail(h->diag, EDGEPS_IO, "%s: cannot be written: %s", whole, strerror(errno));
+    return err;
+}
+
+bool record_can_wait(edgeps_err err) { return err == EDGEPS_FULL || err == EDGEPS_IO; }
+
+void record_warning(host *h, bool *told, const char *what)
+{
+    char text[sizeof h->diag->text + 128];
+    if (*told)
+        return;
+    *told = true;
+    snprintf(text, sizeof text, "%s: %s", what, h->diag->text);
+    record_event(h, (meter_event){.kind = METER_WARNING, .text = text});
 }

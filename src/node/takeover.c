@@ -206,15 +206,22 @@ void takeover_note_time(host *h, const char *key, int64_t number)
     char text[64];
     snprintf(text, sizeof text, "%" PRId64 " %.3f", number, clock_wall_s());
     edgeps_err err = coord_set(h->coord, key, text, h->diag);
-    if (err)
+    if (record_can_wait(err))
+        record_warning(h, &h->unnoted, "who takes over would not know of this epoch");
+    else if (err)
         host_fail(h, err);
+    h->unnoted &= err != EDGEPS_OK;
 }
 
 edgeps_err takeover_new_process(host *h, size_t node)
 {
-    h->given_up[node] = false;
     /* The first process of each node needs no record. */
-    return ++h->incarnation[node] > 1 ? write_incarnations(h) : EDGEPS_OK;
+    edgeps_err err = ++h->incarnation[node] > 1 ? write_incarnations(h) : EDGEPS_OK;
+    if (err)
+        h->incarnation[node]--;
+    else
+        h->given_up[node] = false;
+    return err;
 }
 
 static const char *why_not(const host *h, int64_t node, const message_hello *hello)

@@ -8,6 +8,7 @@
 #define MOST_FAILED_MOVES 5
 #define LEAST_PAUSE_NS (500 * INT64_C(1000000)) /* ticks come more often */
 #define MOST_FULL_PLANS 5
+#define COMMIT_PAUSE_NS (500 * INT64_C(1000000))
 
 edgeps_err coordinator_make(const coordinator_options *options, coordinator *out)
 {
@@ -266,10 +267,26 @@ static void suspect(coordinator *c, size_t node, int64_t unheard_ns, coordinator
     advance(c, effects);
 }
 
+/* Whoever was lost meanwhile has no role in the plan that is recorded. */
+static void commit_again(coordinator *c, int64_t now_ns, coordinator_effects *effects)
+{
+    if (c->phase != COORDINATOR_COMMITTING || c->commit_again_ns == 0 ||
+        now_ns < c->commit_again_ns)
+        return;
+    c->commit_again_ns = 0;
+    if (c->stale)
+        want_plan(c, effects, COORDINATOR_REPAIR);
+    else
+        add(effects,
+            (coordinator_effect){.kind = COORDINATOR_COMMIT, .generation = c->next.generation});
+}
+
 static void tick(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
 {
     forgive_own_pause(c, event->now_ns);
-    if (c->options.silent_after_ns == 0 || c->phase == COORDINATOR_GATHERING)
+    commit_again(c, event->now_ns, effects);
+    if (c->options.silent_after_ns == 0 || c->phase == COORDINATOR_GATHERING ||
+        c->phase == COORDINATOR_ENDED)
         return;
     /* A step has room for a few dozen effects; who is left over is found at the next tick. */
     size_t most = COORDINATOR_MOST_EFFECTS / 4;
@@ -418,6 +435,23 @@ static void committed(coordinator *c, coordinator_effects *effects)
     welcome_back(c, effects);
 }
 
+/* All is as if nothing had been moved: sources that stand still go on when they hear their own
+ * generation. The end of the epoch brings another plan. */
+static void unrecorded(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
+{
+    if (c->phase != COORDINATOR_COMMITTING)
+        return;
+    if (!goes_on(c) || c->full_plans > 0) {
+        c->commit_again_ns = event->now_ns + COMMIT_PAUSE_NS;
+        return;
+    }
+    c->moved = false;
+    c->failed_moves = 0;
+    add(effects,
+        (coordinator_effect){.kind = COORDINATOR_ANNOUNCE, .generation = c->plan.generation});
+    keep_plan(c, effects);
+}
+
 static void saved(coordinator *c, const coordinator_event *event, coordinator_effects *effects)
 {
     if (c->phase != COORDINATOR_SAVING)
@@ -476,6 +510,9 @@ edgeps_err coordinator_step(coordinator *c, const coordinator_event *event,
         return moved(c, event, effects);
     case COORDINATOR_COMMITTED:
         committed(c, effects);
+        return EDGEPS_OK;
+    case COORDINATOR_UNRECORDED:
+        unrecorded(c, event, effects);
         return EDGEPS_OK;
     case COORDINATOR_READY:
         c->ready[event->node] |= event->generation == c->plan.generation;

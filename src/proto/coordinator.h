@@ -7,9 +7,10 @@
  * its result stale: the coordinator abandons a move at once, waits for the answer to any other
  * request, and asks for a plan again. Servers move while the plan in force goes on: an epoch begins
  * before its moves where that plan has lost nobody, and the next generation takes over when they
- * are done. If moves fail again and again, that plan stays. A node that
- * comes back is a new process that holds nothing: it waits until the plan in force gives its node
- * no role, and the next plan takes it in. If no plan can, it stays out.
+ * are done. If moves fail again and again, that plan stays; so it does where the next one cannot be
+ * recorded, and if it cannot stay, the record is tried again. A node that comes back is a new
+ * process that holds nothing: it waits until the plan in force gives its node no role, and the next
+ * plan takes it in. If no plan can, it stays out.
  *
  * A coordinator that follows a killed one begins with the plan that is in force. It gathers the
  * processes that carry the plan's roles, lets them go on as they are, and counts as lost who does
@@ -33,12 +34,13 @@ typedef enum coordinator_event_kind {
     COORDINATOR_PLANNED, /* answer to WANT_PLAN: plan, move_count, restored, releases */
     COORDINATOR_NO_PLAN, /* answer to WANT_PLAN: there is none */
     COORDINATOR_MOVED,   /* answer to MOVE: `ok` */
-    COORDINATOR_COMMITTED, /* answer to COMMIT */
-    COORDINATOR_READY,     /* worker `node` can go on in `generation` */
-    COORDINATOR_FULL,      /* `node` has no room for what the plan in force gives it */
-    COORDINATOR_ROUND,     /* the global server has every chunk of `round` */
-    COORDINATOR_DONE,      /* worker `node` has the parameters of `round`, the epoch's last */
-    COORDINATOR_SAVED,     /* answer to SAVE: `ok` */
+    COORDINATOR_COMMITTED,  /* answer to COMMIT */
+    COORDINATOR_UNRECORDED, /* answer to COMMIT: the record has no room now */
+    COORDINATOR_READY,      /* worker `node` can go on in `generation` */
+    COORDINATOR_FULL,       /* `node` has no room for what the plan in force gives it */
+    COORDINATOR_ROUND,      /* the global server has every chunk of `round` */
+    COORDINATOR_DONE,       /* worker `node` has the parameters of `round`, the epoch's last */
+    COORDINATOR_SAVED,      /* answer to SAVE: `ok` */
 } coordinator_event_kind;
 
 typedef struct coordinator_event {
@@ -150,9 +152,10 @@ typedef struct coordinator {
     int64_t committed_round; /* that the global server has whole */
     size_t move_count;
     size_t next_move;
-    bool moved;       /* a move began since the last announcement: servers may be frozen */
-    int failed_moves; /* since the last commit */
-    int full_plans;   /* that a node had no room for, since the last round */
+    bool moved;              /* a move began since the last announcement: servers may be frozen */
+    int failed_moves;        /* since the last commit */
+    int full_plans;          /* that a node had no room for, since the last round */
+    int64_t commit_again_ns; /* 0: the record is under way, or there is none to be made */
 } coordinator;
 
 edgeps_err coordinator_make(const coordinator_options *options, coordinator *out);

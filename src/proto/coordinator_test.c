@@ -332,6 +332,44 @@ static void an_epoch_begins_while_servers_move(void **state)
     assert_true(has(o, COORDINATOR_SAVE));
 }
 
+static void a_plan_that_cannot_be_recorded_leaves_the_one_in_force(void **state)
+{
+    world *o = *state;
+    plan_a_move(o, false);
+    step(o, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = true});
+    only(o, COORDINATOR_COMMIT);
+    step(o, (coordinator_event){.kind = COORDINATOR_UNRECORDED});
+    assert_int_equal(only(o, COORDINATOR_ANNOUNCE)->generation, 1);
+    assert_int_equal(o->c.phase, COORDINATOR_TRAINING);
+    assert_int_equal(o->c.plan.global, 0);
+    end_epoch(o, 2);
+    only(o, COORDINATOR_SAVE);
+}
+
+static void where_the_plan_in_force_cannot_stay_the_record_is_tried_again(void **state)
+{
+    const int64_t pause_ns = 500 * INT64_C(1000000);
+    world *o = *state;
+    start(o);
+    o->c.options.silent_after_ns = 0;
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 2});
+    o->pl.generation = 2;
+    o->pl.parent[2] = PLAN_NONE;
+    give_plan(o, 0, false);
+    for (int64_t k = 0; k < 3; k++) {
+        only(o, COORDINATOR_COMMIT);
+        step(o, (coordinator_event){.kind = COORDINATOR_UNRECORDED, .now_ns = k * pause_ns + 1});
+        assert_int_equal(o->effects.count, 0);
+        step(o, (coordinator_event){.kind = COORDINATOR_TICK, .now_ns = (k + 1) * pause_ns});
+        assert_int_equal(o->effects.count, 0);
+        step(o, (coordinator_event){.kind = COORDINATOR_TICK, .now_ns = (k + 1) * pause_ns + 1});
+    }
+    step(o, (coordinator_event){.kind = COORDINATOR_UNRECORDED, .now_ns = 3 * pause_ns + 1});
+    step(o, (coordinator_event){.kind = COORDINATOR_LOST, .node = 0});
+    step(o, (coordinator_event){.kind = COORDINATOR_TICK, .now_ns = 5 * pause_ns});
+    assert_int_equal(only(o, COORDINATOR_WANT_PLAN)->why, COORDINATOR_REPAIR);
+}
+
 static void an_epoch_waits_for_moves_that_take_its_servers_away(void **state)
 {
     world *o = *state;
@@ -647,6 +685,8 @@ int main(void)
         UNIT(the_job_fails_when_five_moves_have_failed_before_a_commit),
         UNIT(a_coordinator_that_stood_still_expels_nobody),
         UNIT(an_epoch_begins_while_servers_move),
+        UNIT(a_plan_that_cannot_be_recorded_leaves_the_one_in_force),
+        UNIT(where_the_plan_in_force_cannot_stay_the_record_is_tried_again),
         UNIT(an_epoch_waits_for_moves_that_take_its_servers_away),
         UNIT(a_loss_abandons_the_move_under_way),
         UNIT(moves_that_fail_again_and_again_are_given_up),

@@ -15,6 +15,7 @@ PUSH, PULL, PUSH_AGAIN = 3, 4, 9
 STATE_BEGIN, STATE_PARAMETERS, BEAT, ROUND, DONE, PLAN, MEASURE, SAVE = 16, 17, 33, 35, 36, 65, 68, 71
 
 COORDINATOR = "coordinator"
+ROOM = b"e"  # the order that ends a full disk
 EPOCHS = 3
 ROUNDS = 6  # of an epoch: 900 samples on six nodes in batches of 25
 BATCH = 25
@@ -163,7 +164,7 @@ class Job:
         for fault in self.faults:
             if fault.struck is None and fault.at(event):
                 self.strike(fault, process, event)
-        if what == BEAT or not process.orders:
+        if not process.orders or (what == BEAT and process.orders[0][1] != ROOM):
             return b"g"
         fault, answer = process.orders.pop(0)
         fault.took_effect = True
@@ -174,7 +175,7 @@ class Job:
         for fault in self.faults:
             if fault.struck and fault.recovery_s is None and event.round > fault.before:
                 fault.recovery_s = event.time - fault.struck
-                if fault.continue_at and fault.victim != COORDINATOR:
+                if fault.continue_at and fault.kind == "stop" and fault.victim != COORDINATOR:
                     fault.continue_at = min(fault.continue_at, event.time + 0.3)
 
     def strike(self, fault, standing, event):
@@ -196,15 +197,20 @@ class Job:
             os.kill(victim.pid, signal.SIGSTOP)
         else:
             victim.orders.append((fault, b"c" if fault.kind == "cut" else b"f"))
+            if fault.kind == "full" and victim.name == COORDINATOR:
+                fault.continue_at = event.time + 8  # longer than the training takes
 
     def resume_process(self, fault):
         fault.continue_at = None
+        if fault.kind == "full":
+            fault.process.orders.append((fault, ROOM))
+            return
         fault.process.stopped = False
         if fault.process in self.processes.values():
             os.kill(fault.process.pid, signal.SIGCONT)
 
     def coordinator_ended(self, status):
-        """A killed one is followed; one whose disk was full goes on when there is room again."""
+        """A killed one is followed; so is one whose disk was full before it had begun."""
         mine = [f for f in self.faults if f.process and f.process.pid == self.coordinator.pid]
         excused = status == -signal.SIGKILL or any(f.kind == "full" for f in mine)
         if status != 0 and excused and self.starts <= len(self.faults):

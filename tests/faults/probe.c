@@ -37,7 +37,7 @@ typedef struct report {
 } report;
 
 /* Answers; any other, and none, means: go on. */
-enum { CUT = 'c', FULL = 'f', SPARE = 's' };
+enum { CUT = 'c', FULL = 'f', ROOM = 'e', SPARE = 's' };
 
 /* Where in the sequence of frames one direction of a connection is. */
 typedef struct track {
@@ -66,8 +66,8 @@ static char tell(char kind, int32_t number, const void *header, size_t bytes)
     while ((got = recv(driver, &answer, 1, 0)) < 0 && errno == EINTR)
         ;
     errno = before;
-    if (answer == FULL)
-        full = true;
+    if (answer == FULL || answer == ROOM)
+        full = answer == FULL;
     return got == 1 ? answer : 0;
 }
 
