@@ -17,14 +17,16 @@ typedef struct emulation_options {
     bool docker;
     bool own_dockerd;
     double core_samples_per_s;  /* each agent gets its node's share of a core; 0: none is limited */
+    bool no_check;              /* measure nothing, and write no lab-check.json */
     bool force;                 /* be content with whatever was measured */
     const char *const *folders; /* that agents read; ends with NULL */
 } emulation_options;
 
-/* Makes the lab of the network, measures it, writes lab-check.json into the run's folder, and makes
- * the hub's network the process'. EDGEPS_INFEASIBLE: it is not as asked, unless forced, or the
- * nodes compute more than the machine has cores for. Without root nobody is limited in the end;
- * agents that keep their nodes' speeds by waiting take no more than their shares. */
+/* Makes the lab of the network, measures it, writes lab-check.json into the run's folder, unless
+ * told not to, and makes the hub's network the process'. EDGEPS_INFEASIBLE: it is not as asked,
+ * unless forced, or the nodes compute more than the machine has cores for. Without root nobody is
+ * limited in the end; agents that keep their nodes' speeds by waiting take no more than their
+ * shares. */
 edgeps_err emulation_begin(const network *net, const char *out_dir,
                            const emulation_options *options, edgeps_diag *diag, emulation **out);
 

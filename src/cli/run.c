@@ -35,6 +35,7 @@ enum {
     DATA,
     OUT,
     ALGO,
+    NO_POLISH,
     MAX_LOCALS,
     SHARDS,
     TRANSFER,
@@ -53,6 +54,7 @@ enum {
     RATES,
     LAB,
     OWN_DOCKERD,
+    NO_CHECK,
     CORE,
     BACKEND,
     AWAIT_AGENTS,
@@ -77,6 +79,7 @@ static const options_row rows[OPTIONS] = {
               "folder with the four IDX files (default: where ./dev setup puts MNIST)", true},
     [OUT] = {"out", "DIR", "run", "where events, plans, checkpoints and the model go", false},
     [ALGO] = {"algo", "NAME", "approx", "placement algorithm, as of edgeps plan", true},
+    [NO_POLISH] = {"no-polish", NULL, NULL, "leave the local search out of the placement", true},
     [MAX_LOCALS] = {"max-locals", "K", "4", "most local servers", true},
     [SHARDS] = {"shards", "N", NULL, "1: a run carries the model whole", false},
     [TRANSFER] = {"transfer", "HOW", "pipelined", "pipelined or store-and-forward", true},
@@ -104,6 +107,7 @@ static const options_row rows[OPTIONS] = {
              "off, or each node in a network of its own: netns, or docker, in a container", true},
     [OWN_DOCKERD] = {"own-dockerd", NULL, NULL,
                      "with --lab docker: a Docker daemon for this run alone", true},
+    [NO_CHECK] = {"no-check", NULL, NULL, "with --lab: do not measure it before training", true},
     [CORE] = {"core", "SPEED|measured", NULL,
               "with --lab: what a core of this machine computes; each agent gets the share of one "
               "that its node is as fast as",
@@ -243,6 +247,8 @@ static edgeps_err read_choices(run *r, edgeps_diag *diag)
         err = diag_fail(diag, EDGEPS_USAGE, "--own-dockerd goes with --lab docker");
     if (!err && network_of == 0 && r->value[CORE])
         err = diag_fail(diag, EDGEPS_USAGE, "--core goes with --lab");
+    if (!err && network_of == 0 && r->value[NO_CHECK])
+        err = diag_fail(diag, EDGEPS_USAGE, "--no-check goes with --lab");
     if (!err && network_of > 0 && r->value[AWAIT_AGENTS])
         err = diag_fail(diag, EDGEPS_USAGE, "--await-agents: those of a lab are started");
     if (!err && network_of > 0 && rates == 0)
@@ -350,6 +356,7 @@ static edgeps_err read_settings(run *r, edgeps_diag *diag)
                         r->value[ADDRESS]);
     r->host.address = r->value[ADDRESS];
     r->host.algorithm = r->value[ALGO];
+    r->host.no_polish = r->value[NO_POLISH] != NULL;
     r->host.data_dir = r->value[DATA];
     r->host.out_dir = r->value[OUT];
     r->host.certs = r->value[CERTS];
@@ -444,6 +451,7 @@ static edgeps_err enter_lab(run *r, edgeps_diag *diag)
     const emulation_options options = {.docker = strcmp(r->value[LAB], "docker") == 0,
                                        .own_dockerd = r->value[OWN_DOCKERD] != NULL,
                                        .core_samples_per_s = core,
+                                       .no_check = r->value[NO_CHECK] != NULL,
                                        .force = r->value[FORCE] != NULL,
                                        .folders = folders};
     err = emulation_begin(r->net, r->value[OUT], &options, diag, &r->emulation);

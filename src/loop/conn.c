@@ -180,7 +180,8 @@ static bool take_source(conn *c, const address *to)
 {
     const loop *l = c->owner;
     int on = 1;
-    if (l->source_length == 0 || l->source.ss_family != to->storage.ss_family)
+    if (!c->handlers.from_source || l->source_length == 0 ||
+        l->source.ss_family != to->storage.ss_family)
         return true;
     setsockopt(c->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
     return bind(c->fd, (const struct sockaddr *)&l->source, l->source_length) == 0;

@@ -368,6 +368,31 @@ static void speaks_version_six_of_the_internet_protocol(void **state)
     assert_int_equal(p->server[0].bytes, 3);
 }
 
+static void only_who_asks_for_it_leaves_from_the_source(void **state)
+{
+    pair *p = *state;
+    loop_handlers from_source = end_handlers;
+    end second = {.l = p->l};
+    int port = loop_listener_port(p->listener);
+    from_source.from_source = true;
+    assert_int_equal(loop_set_source(p->l, "127.0.0.2", NULL), EDGEPS_OK);
+    connect_client(p);
+    p->server[0].stop_at_frames = p->server[1].stop_at_frames = 1;
+    assert_int_equal(end_send(&p->client, "plain", 5, 0), EDGEPS_OK);
+    loop_run(p->l);
+    assert_non_null(strstr(conn_peer_text(p->server[0].c), "127.0.0.1:"));
+    assert_int_equal(loop_connect(p->l, "127.0.0.1", port, &from_source, &second, &second.c),
+                     EDGEPS_OK);
+    assert_int_equal(end_send(&second, "bound", 5, 0), EDGEPS_OK);
+    loop_run(p->l);
+    assert_non_null(strstr(conn_peer_text(p->server[1].c), "127.0.0.2:"));
+    conn_close(second.c);
+    second.open_ends = &p->open_ends;
+    p->open_ends = 1;
+    loop_run(p->l);
+    assert_int_equal(second.closed, 1);
+}
+
 /* The limit leaves no descriptor for the accepted side; the loop drops the connection and sleeps.
  */
 static void out_of_descriptors_drops_the_connection_and_lives_on(void **state)
@@ -453,6 +478,7 @@ int main(void)
         WITH_PAIR(a_peer_that_takes_nothing_is_given_up_when_patience_ends),
         WITH_PAIR(a_peer_that_vanishes_fails_what_is_queued_but_its_last_word_is_heard),
         WITH_PAIR(speaks_version_six_of_the_internet_protocol),
+        WITH_PAIR(only_who_asks_for_it_leaves_from_the_source),
         WITH_PAIR(out_of_descriptors_drops_the_connection_and_lives_on),
         WITH_PAIR(a_closed_connection_takes_no_more_frames),
         cmocka_unit_test(the_end_of_the_loop_gives_the_last_callbacks),

@@ -51,6 +51,7 @@ typedef struct loop_handlers {
     /* The last callback of every connection, exactly once, after the `sent` of all its frames.
      * EDGEPS_OK: closed here, or by the peer between two frames. `c` is gone when it returns. */
     void (*closed)(void *ctx, conn *c, edgeps_err err, const char *text);
+    bool from_source; /* a connection of loop_connect leaves from the loop's source */
 } loop_handlers;
 
 /* Who takes the connections of a listener. `accepted` calls conn_attach, or the connection is
@@ -106,7 +107,8 @@ void loop_secure(loop *l, const trust *keys);
 /* Whether a host is this one for sure: 127.0.0.0/8 or ::1. False also for what is no address. */
 bool loop_is_loopback(const char *host);
 
-/* From now on connections leave from this address; EDGEPS_IO when it is none. */
+/* From now on connections whose handlers ask for it leave from this address; EDGEPS_IO when it is
+ * none. */
 edgeps_err loop_set_source(loop *l, const char *host, edgeps_diag *diag);
 
 /* Listens on this address only; port 0 takes any free one. EDGEPS_IO in one line when it cannot. */

@@ -397,7 +397,8 @@ static loop_handlers handlers(void)
                            .opened = opened,
                            .payload_buffer = payload_buffer,
                            .frame = frame,
-                           .closed = closed};
+                           .closed = closed,
+                           .from_source = true};
 }
 
 static edge *make_edge(agent *a, bool outgoing, agent_role child, int32_t peer)

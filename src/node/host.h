@@ -20,6 +20,7 @@ typedef struct host_options {
     job job;
     int64_t epochs;
     const char *algorithm;
+    bool no_polish; /* of the plans that are placed anew */
     size_t max_locals;
     uint64_t seed;
     double rate; /* learning rate */

@@ -104,7 +104,7 @@ static edgeps_err list_first_moves(planning *p, const job *j)
 static edgeps_err place(host *h, const problem *pr)
 {
     planning *p = &h->planning;
-    place_options o = {.seed = h->options->seed};
+    place_options o = {.seed = h->options->seed, .no_polish = h->options->no_polish};
     place_result r;
     edgeps_err err = place_run(h->options->algorithm, pr, &o, &p->diag, &r);
     if (err)

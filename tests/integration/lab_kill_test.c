@@ -119,6 +119,9 @@ static void more_than_the_cores_compute_is_refused(void **state)
     command_refuses((const char *const[]){"run", network_file, "--core", "measured", "--data",
                                           data_dir, "--out", run_dir, NULL},
                     2, "--core goes with --lab");
+    command_refuses((const char *const[]){"run", network_file, "--no-check", "--data", data_dir,
+                                          "--out", run_dir, NULL},
+                    2, "--no-check goes with --lab");
 }
 
 /* The measured shares of a run's agents; for want of root there are none. */
