@@ -35,3 +35,15 @@ double stats_slope(const double *x, const double *y, size_t count)
     }
     return xx > 0 ? xy / xx : NAN;
 }
+
+static int sign(double value) { return (value > 0) - (value < 0); }
+
+double stats_kendall(const double *x, const double *y, size_t count)
+{
+    long agreed = 0;
+    for (size_t b = 1; b < count; b++)
+        for (size_t a = 0; a < b; a++)
+            agreed += sign(x[b] - x[a]) * sign(y[b] - y[a]);
+    double pairs = (double)count * ((double)count - 1) / 2;
+    return count > 1 ? (double)agreed / pairs : NAN;
+}

@@ -17,4 +17,9 @@ double stats_mean(const double *values, size_t count);
  * are equal. */
 double stats_slope(const double *x, const double *y, size_t count);
 
+/* Kendall's tau-a of the two orders (Biometrika 30, 1938): pairs in which x and y agree, less those
+ * in which they differ, over all pairs; a tie in either is neither. NAN with fewer than two points.
+ */
+double stats_kendall(const double *x, const double *y, size_t count);
+
 #endif

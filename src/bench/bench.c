@@ -1,9 +1,9 @@
 #include "bench/bench.h"
 
 #include "base/clock.h"
-#include "base/filter.h"
 #include "base/mem.h"
 #include "bench/bench_int.h"
+#include "bench/output.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#define MOST_FIGURE_BYTES ((size_t)64 << 20)
-#define DRAW "command -v gnuplot >/dev/null || exit 127; exec gnuplot"
-#define NO_COMMAND 127
 
 /* Everything that was measured. */
 typedef struct results {
@@ -137,54 +133,6 @@ static edgeps_err print_json(const results *all, FILE *out)
     return good ? EDGEPS_OK : EDGEPS_NOMEM;
 }
 
-static FILE *open_in(const char *folder, const char *name, const char *ending)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s%s", folder, name, ending);
-    return fopen(path, "we");
-}
-
-static bool close_good(FILE *file)
-{
-    bool good = !ferror(file);
-    return fclose(file) == 0 && good;
-}
-
-static bool write_sheet(const char *folder, const char *name, const sheet *s)
-{
-    FILE *csv = open_in(folder, name, ".csv"), *markdown = open_in(folder, name, ".md");
-    if (csv)
-        sheet_csv(s, csv);
-    if (markdown)
-        sheet_markdown(s, markdown);
-    bool good = csv && close_good(csv);
-    return markdown && close_good(markdown) && good;
-}
-
-/* The picture is left out where gnuplot is missing; its program is written in any case. */
-static bool draw(const bench_request *r, const char *program)
-{
-    filter_output drawn;
-    edgeps_diag diag = {.text = ""};
-    if (filter_run(DRAW, program, &(filter_limits){.most_bytes = MOST_FIGURE_BYTES}, &diag,
-                   &drawn)) {
-        fprintf(stderr, "edgeps bench: growth.svg is not drawn: %s\n", diag.text);
-        return true;
-    }
-    bool good = true;
-    if (drawn.exit_status) {
-        fprintf(stderr, "edgeps bench: growth.svg is not drawn: %s\n",
-                drawn.exit_status == NO_COMMAND ? "gnuplot is not installed" : "gnuplot failed");
-    } else {
-        FILE *picture = open_in(r->out_folder, "growth", ".svg");
-        good = picture && fwrite(drawn.text, 1, drawn.length, picture) == drawn.length;
-        if (picture)
-            good = close_good(picture) && good;
-    }
-    mem_free(drawn.text);
-    return good;
-}
-
 static bool write_figure(const bench_request *r, const results *all)
 {
     char *program = NULL;
@@ -193,14 +141,8 @@ static bool write_figure(const bench_request *r, const results *all)
     bool good = text != NULL;
     bool any = good && bench_figure(all->rows, all->count, text);
     if (text)
-        good = close_good(text);
-    if (good && any) {
-        FILE *file = open_in(r->out_folder, "growth", ".gp");
-        good = file && fwrite(program, 1, length, file) == length;
-        if (file)
-            good = close_good(file) && good;
-        good = good && draw(r, program);
-    }
+        good = fclose(text) == 0;
+    good = good && (!any || output_figure(r->out_folder, "growth", program));
     free(program);
     return good;
 }
@@ -210,7 +152,7 @@ static edgeps_err write_folder(const bench_request *r, const results *all, edgep
     bool good = true;
     for (size_t k = 0; good && k < SHEETS; k++)
         if (sheet_at(all, k)->count)
-            good = write_sheet(r->out_folder, file_names[k], sheet_at(all, k));
+            good = output_sheet(r->out_folder, file_names[k], sheet_at(all, k));
     if (good && write_figure(r, all))
         return EDGEPS_OK;
     return diag_fail(diag, EDGEPS_IO, "%s: cannot be written: %s", r->out_folder, strerror(errno));

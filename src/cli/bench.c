@@ -3,13 +3,11 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/predict.h"
 #include "formats/quantity.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#define LIST_MOST 32
-#define LIST_BYTES 1024
 
 enum {
     TABLES,
@@ -52,38 +50,17 @@ static const options_table table = {rows, OPTIONS};
 
 /* What the request borrows. */
 typedef struct lists {
-    char tables[LIST_BYTES], nodes[LIST_BYTES], algorithms[LIST_BYTES];
-    const char *words[LIST_MOST];
-    size_t sizes[LIST_MOST];
+    options_words algorithms;
+    size_t sizes[OPTIONS_MOST_WORDS];
 } lists;
 
-/* Cuts the value of an option at its commas, in `text`, into words. */
-static edgeps_err cut(int row, const char *value, char text[LIST_BYTES],
-                      const char *words[LIST_MOST], size_t *count, edgeps_diag *diag)
+static edgeps_err read_tables(const char *value, bench_request *r, edgeps_diag *diag)
 {
-    char *rest = NULL;
-    if (strlen(value) >= LIST_BYTES)
-        return diag_fail(diag, EDGEPS_USAGE, "--%s: is too long", rows[row].name);
-    snprintf(text, LIST_BYTES, "%s", value);
-    *count = 0;
-    for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-        if (*count == LIST_MOST)
-            return diag_fail(diag, EDGEPS_USAGE, "--%s: at most %d", rows[row].name, LIST_MOST);
-        words[(*count)++] = word;
-    }
-    if (*count == 0)
-        return diag_fail(diag, EDGEPS_USAGE, "--%s: is empty; see --help", rows[row].name);
-    return EDGEPS_OK;
-}
-
-static edgeps_err read_tables(const char *value, lists *l, bench_request *r, edgeps_diag *diag)
-{
-    const char *words[LIST_MOST];
-    size_t count = 0;
-    edgeps_err err = cut(TABLES, value, l->tables, words, &count, diag);
-    for (size_t k = 0; !err && k < count; k++) {
+    options_words words;
+    edgeps_err err = options_cut("tables", value, diag, &words);
+    for (size_t k = 0; !err && k < words.count; k++) {
         int which;
-        err = options_choice("tables", words[k], bench_table_names, diag, &which);
+        err = options_choice("tables", words.word[k], bench_table_names, diag, &which);
         if (!err)
             r->table[which] = true;
     }
@@ -92,16 +69,19 @@ static edgeps_err read_tables(const char *value, lists *l, bench_request *r, edg
 
 static edgeps_err read_nodes(const char *value, lists *l, bench_request *r, edgeps_diag *diag)
 {
-    const char *words[LIST_MOST];
-    edgeps_err err = cut(NODES, value, l->nodes, words, &r->node_count, diag);
-    for (size_t k = 0; !err && k < r->node_count; k++) {
+    options_words words;
+    edgeps_err err = options_cut("nodes", value, diag, &words);
+    for (size_t k = 0; !err && k < words.count; k++) {
         int64_t nodes;
-        err = options_whole("nodes", words[k], 2, NETWORK_MAX_NODES, diag, &nodes);
+        err = options_whole("nodes", words.word[k], 2, NETWORK_MAX_NODES, diag, &nodes);
         if (!err)
             l->sizes[k] = (size_t)nodes;
     }
+    if (err)
+        return err;
     r->nodes = l->sizes;
-    return err;
+    r->node_count = words.count;
+    return EDGEPS_OK;
 }
 
 static edgeps_err read_numbers(const char *const *value, bench_request *r, edgeps_diag *diag)
@@ -132,13 +112,13 @@ static edgeps_err read_request(const char *const *value, lists *l, bench_request
 {
     edgeps_err err = read_numbers(value, r, diag);
     if (!err)
-        err = read_tables(value[TABLES], l, r, diag);
+        err = read_tables(value[TABLES], r, diag);
     if (!err && value[NODES])
         err = read_nodes(value[NODES], l, r, diag);
     if (!err && value[ALGORITHMS]) {
-        err =
-            cut(ALGORITHMS, value[ALGORITHMS], l->algorithms, l->words, &r->algorithm_count, diag);
-        r->algorithms = l->words;
+        err = options_cut("algorithms", value[ALGORITHMS], diag, &l->algorithms);
+        r->algorithms = l->algorithms.word;
+        r->algorithm_count = l->algorithms.count;
     }
     r->pcenter_folder = value[PCENTER];
     r->out_folder = value[OUT];
@@ -153,7 +133,8 @@ static edgeps_err run(const char *const *value, const char *what, edgeps_diag *d
     lists l;
     bench_request r = {.nodes = NULL};
     if (!what || strcmp(what, "place") != 0)
-        return diag_fail(diag, EDGEPS_USAGE, "say what to measure: edgeps bench place");
+        return diag_fail(diag, EDGEPS_USAGE,
+                         "say what to measure: edgeps bench place, or edgeps bench predict");
     edgeps_err err = read_request(value, &l, &r, diag);
     if (!err)
         err = bench_place(&r, diag);
@@ -161,21 +142,29 @@ static edgeps_err run(const char *const *value, const char *what, edgeps_diag *d
     return said ? said : err;
 }
 
-int cli_bench(int argc, char **argv)
+static edgeps_err place_command(int argc, char **argv, edgeps_diag *diag)
 {
     const char *value[OPTIONS] = {NULL}, *what = NULL;
-    edgeps_diag diag = {.text = ""};
-    edgeps_err err = options_read(table, argc, argv, value, &what, &diag);
+    edgeps_err err = options_read(table, argc, argv, value, &what, diag);
     if (!err && value[HELP]) {
         options_help("bench place [OPTIONS]", "measures the planner on networks drawn at random",
                      table);
-        return 0;
+        if (!what) {
+            putchar('\n');
+            predict_help();
+        }
+        return EDGEPS_OK;
     }
-    for (int k = 0; k < OPTIONS; k++)
-        if (!value[k])
-            value[k] = rows[k].fallback;
-    if (!err)
-        err = run(value, what, &diag);
+    options_fill(table, value);
+    return err ? err : run(value, what, diag);
+}
+
+int cli_bench(int argc, char **argv)
+{
+    edgeps_diag diag = {.text = ""};
+    bool is_predict = argc > 1 && strcmp(argv[1], "predict") == 0;
+    edgeps_err err =
+        is_predict ? predict_command(argc - 1, argv + 1, &diag) : place_command(argc, argv, &diag);
     if (err)
         fprintf(stderr, "edgeps bench: %s\n", diag.text);
     return err_exit_status(err);

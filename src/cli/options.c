@@ -88,6 +88,23 @@ void options_help(const char *usage, const char *purpose, options_table table)
     }
 }
 
+edgeps_err options_cut(const char *name, const char *text, edgeps_diag *diag, options_words *out)
+{
+    char *rest = NULL;
+    if (strlen(text) >= sizeof out->text)
+        return diag_fail(diag, EDGEPS_USAGE, "--%s: is too long", name);
+    snprintf(out->text, sizeof out->text, "%s", text);
+    out->count = 0;
+    for (char *word = strtok_r(out->text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        if (out->count == OPTIONS_MOST_WORDS)
+            return diag_fail(diag, EDGEPS_USAGE, "--%s: at most %d", name, OPTIONS_MOST_WORDS);
+        out->word[out->count++] = word;
+    }
+    if (out->count == 0)
+        return diag_fail(diag, EDGEPS_USAGE, "--%s: is empty; see --help", name);
+    return EDGEPS_OK;
+}
+
 edgeps_err options_whole(const char *name, const char *text, int64_t least, int64_t most,
                          edgeps_diag *diag, int64_t *out)
 {

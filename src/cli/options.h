@@ -39,6 +39,18 @@ void options_fill(options_table table, const char **values);
 /* Prints "usage: edgeps <usage>", what it does, and a line per option. */
 void options_help(const char *usage, const char *purpose, options_table table);
 
+#define OPTIONS_MOST_WORDS 32
+
+/* The parts of a value that are separated by commas. */
+typedef struct options_words {
+    char text[8192]; /* holds them */
+    const char *word[OPTIONS_MOST_WORDS];
+    size_t count;
+} options_words;
+
+/* At least one; EDGEPS_USAGE for none, too many or too long ones. */
+edgeps_err options_cut(const char *name, const char *text, edgeps_diag *diag, options_words *out);
+
 edgeps_err options_whole(const char *name, const char *text, int64_t least, int64_t most,
                          edgeps_diag *diag, int64_t *out);
 edgeps_err options_real(const char *name, const char *text, double least, double most,

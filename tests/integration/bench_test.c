@@ -111,6 +111,21 @@ static void bad_usage_is_one_line(void **state)
             EDGEPS_SOURCE_DIR);
 }
 
+static void predictions_say_what_is_wrong_in_one_line(void **state)
+{
+    (void)state;
+    REFUSES("say where the tables go: --out FOLDER", "predict", "--quick");
+    REFUSES("--tables: 'beauty' is none of: epochs, order", "predict", "--out", dir, "--tables",
+            "beauty");
+    REFUSES("--epochs: 1 is not within 2 and", "predict", "--out", dir, "--epochs", "1");
+    REFUSES("--dilation: 0 is not within", "predict", "--out", dir, "--dilation", "0");
+    REFUSES("--networks: is empty", "predict", "--out", dir, "--networks", ",");
+    REFUSES("/nowhere: is no folder", "predict", "--out", dir, "--data", "/nowhere");
+    REFUSES("--networks: /nowhere.json", "predict", "--out", dir, "--data", dir, "--networks",
+            "/nowhere.json");
+    REFUSES("'place': one argument too many", "predict", "place");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -118,6 +133,8 @@ int main(void)
         cmocka_unit_test(one_table_comes_as_json),
         cmocka_unit_test_setup_teardown(an_interrupt_leaves_what_is_finished, set_up, tear_down),
         cmocka_unit_test(bad_usage_is_one_line),
+        cmocka_unit_test_setup_teardown(predictions_say_what_is_wrong_in_one_line, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
