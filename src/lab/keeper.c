@@ -94,7 +94,8 @@ static edgeps_err set_value(const char *path, const char *value, edgeps_diag *di
 }
 
 /* Of a fresh network namespace; the files show that of who reads. What is learnt of one connection
- * is not kept for the next, whose rates may be others. Over short ways Linux 5.18 and later hands
+ * is not kept for the next, whose rates may be others; what a connection has learnt, it keeps while
+ * it waits for its next round. Over short ways Linux 5.18 and later hands
  * down the largest lumps at any rate, which a slow link would pass in jerks. IPv6 would only
  * chatter. */
 edgeps_err keeper_tune(edgeps_diag *diag)
@@ -105,6 +106,8 @@ edgeps_err keeper_tune(edgeps_diag *diag)
     edgeps_err err = set_value("/proc/sys/net/ipv4/tcp_congestion_control", LAB_CONGESTION, diag);
     if (!err)
         err = set_value("/proc/sys/net/ipv4/tcp_no_metrics_save", "1", diag);
+    if (!err)
+        err = set_value("/proc/sys/net/ipv4/tcp_slow_start_after_idle", "0", diag);
     if (!err && access(lumps, F_OK) == 0)
         err = set_value(lumps, "0", diag);
     if (!err && access(filter, F_OK) == 0)

@@ -137,6 +137,8 @@ static void nodes_reach_one_another_and_send_with_reno(void **state)
     fixture_up(net, dir, &l);
     assert_int_equal(
         run_in(l, 0, "test $(cat /proc/sys/net/ipv4/tcp_congestion_control) = " LAB_CONGESTION), 0);
+    assert_int_equal(run_in(l, 0, "test $(cat /proc/sys/net/ipv4/tcp_slow_start_after_idle) = 0"),
+                     0);
     /* nobody listens: what is there says so, what is not there leaves it to the time-out */
     static const char *const refused[] = {"10.77.0.2", "10.78.0.2", "10.77.255.254",
                                           "10.78.255.254"};
