@@ -99,7 +99,8 @@ static void rounds_go_on_without_a_slow_worker_and_what_comes_late_is_counted(vo
     run_expect_status(&c, 0);
     run_expect_epochs(&c, 3);
     run_expect(&c, "goes on without d: its gradient came after the sum");
-    run_expect(&c, "  late        d (in ");
+    run_expect(&c, "  late  ");
+    run_expect(&c, "  d (in "); /* on a full machine others, too, may be late */
     if (strstr(c.text, "lost") || run_accuracy(&c) < 0.9)
         fail_msg("%s", c.text);
 }
