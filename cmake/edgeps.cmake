@@ -31,6 +31,10 @@ endforeach()
 # Tests in which threads meet, by name: label "threads", for the preset tsan.
 set(EDGEPS_THREADED "^(loop|node)[.]|^base[.]parallel|[.]sensitivity|^place[.]threads|^sim[.]search$")
 
+# Tests of jobs and labs with time limits, by name. Those of node.node are wide, and the commands that
+# are not listed run alone.
+set(EDGEPS_TIMED "^(node[.][^n]|lab[.]|integration[.](run|fault|flood|mnist|lab|probe))")
+
 # What ./dev test builds of the thread sanitizer's and the fuzzer's preset.
 add_custom_target(thread_tests)
 add_custom_target(fuzzers)
@@ -74,13 +78,20 @@ function(edgeps_test name)
     add_test(NAME ${name} COMMAND ${target})
     if(NOT ARG_TIMEOUT)
         set(ARG_TIMEOUT 120)
+        if(EDGEPS_SANITIZE)
+            set(ARG_TIMEOUT 300)
+        endif()
     endif()
     if(NOT ARG_LABELS)
         set(ARG_LABELS quick)
     endif()
     set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
-    # Programs that start many processes would spoil each other's time limits.
+    # What takes longest begins first, and of what would spoil each other's time limits one is at
+    # work at a time: it mostly waits, and others compute beside it.
     if(name MATCHES "^(node|lab|integration)[.]")
+        set_tests_properties(${name} PROPERTIES COST 100)
+    endif()
+    if(name MATCHES "${EDGEPS_TIMED}")
         set_tests_properties(${name} PROPERTIES RESOURCE_LOCK processes)
     endif()
     if(name MATCHES "${EDGEPS_THREADED}")
