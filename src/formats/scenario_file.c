@@ -6,6 +6,7 @@
 #include "formats/network_json_int.h"
 #include "formats/quantity.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -239,7 +240,8 @@ static edgeps_err read_packets(const char *text, edgeps_diag *diag, packets *out
         char *end;
         errno = 0;
         long long ms = strtoll(text, &end, 10);
-        bool whole = end != text && (*end == '\n' || *end == '\0' || strncmp(end, "\r\n", 2) == 0);
+        bool whole = isdigit((unsigned char)*text) && /* strtoll would go on to the next line */
+                     (*end == '\n' || *end == '\0' || strncmp(end, "\r\n", 2) == 0);
         if (!whole || errno || ms < last || ms > MOST_TRACE_MS)
             return diag_fail(diag, EDGEPS_FORMAT,
                              "line %zu: must be whole milliseconds, and not before the line above",

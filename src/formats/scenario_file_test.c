@@ -155,6 +155,7 @@ static void bad_files_are_refused_with_their_line(void **state)
     refuses(read_mahimahi, "", "no line after 0 ms");
     refuses(read_mahimahi, "0\n0\n", "no line after 0 ms");
     refuses(read_mahimahi, "5\n4\n", "line 2: must be whole milliseconds");
+    refuses(read_mahimahi, "5\n\n6\n", "line 2: must be whole milliseconds");
     refuses(read_mahimahi, "5\n6.5\n", "line 2: must be whole milliseconds");
     refuses(read_mahimahi, "99999999999999999999\n", "line 1: must be whole");
 }
