@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define FRAME 60
+#define ATTEMPTS 10
 
 /* An Ethernet frame of this type with an address in the place where the type has it. */
 static void make_frame(uint8_t frame[FRAME], uint16_t type, size_t at, const uint8_t address[4])
@@ -57,10 +58,29 @@ static void a_relay_is_needed_where_nodes_with_a_path_are_apart(void **state)
     network_free(net);
 }
 
-static void expect_latency(double asked_s, double measured_s)
+/* Never less than asked; what is more is the time to wake up, which on a machine that is busy with
+ * other things is short only now and then. */
+static void expect_latencies(const lab *l, const network *net)
 {
-    if (!(measured_s >= asked_s && measured_s < asked_s + 2e-3))
-        fail_msg("asked %g s, measured %g s", asked_s, measured_s);
+    double least_s[9], latency_s[9];
+    bool close = false;
+    for (size_t k = 0; k < 9; k++)
+        least_s[k] = INFINITY;
+    for (int attempt = 0; !close && attempt < ATTEMPTS; attempt++) {
+        assert_int_equal(flow_latencies(l, (const size_t[]){0, 1, 2}, 3, 0.2, NULL, latency_s),
+                         EDGEPS_OK);
+        close = true;
+        for (size_t k = 0; k < 9; k++) {
+            double asked_s = network_latency_s(net, k / 3, k % 3);
+            assert_true(latency_s[k] >= asked_s);
+            least_s[k] = fmin(least_s[k], latency_s[k]);
+            close &= least_s[k] < asked_s + 2e-3;
+        }
+    }
+    for (size_t k = 0; !close && k < 9; k++)
+        print_message("%zu to %zu: asked %g s, measured %g s\n", k / 3, k % 3,
+                      network_latency_s(net, k / 3, k % 3), least_s[k]);
+    assert_true(close);
 }
 
 /* From a to b, 40 ms there and back. */
@@ -68,7 +88,7 @@ static void expect_rate(const lab *l, double expected_bytes_per_s)
 {
     flow f = {
         .from = 0, .to = 1, .bytes = FLOW_ENDLESS, .expected_bytes_per_s = expected_bytes_per_s};
-    for (int attempt = 0; attempt < 3; attempt++) {
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         assert_int_equal(flow_run(l, &f, 1, 0.6, 1.4, NULL), EDGEPS_OK);
         if (fabs(f.rate_bytes_per_s / (50 * MBIT) - 1) <= 0.03)
             return;
@@ -76,24 +96,19 @@ static void expect_rate(const lab *l, double expected_bytes_per_s)
     fail_msg("%g bytes/s where %g are asked", f.rate_bytes_per_s, 50 * MBIT);
 }
 
-/* Never less than asked; what is more is the time to wake up. Rates hold on the long way, too. */
+/* Rates hold on the long way, too. */
 static void latencies_are_those_of_the_file_each_way_its_own(void **state)
 {
     (void)state;
     char dir[64];
     lab *l = NULL;
-    double latency_s[9];
     network *net = fixture_network(3, 50 * MBIT);
     network_set_latency_s(net, 0, 1, 0.01);
     network_set_latency_s(net, 1, 0, 0.03);
     network_set_latency_s(net, 1, 2, 0.005);
     fixture_up(net, dir, &l);
     assert_true(lab_is_relayed(l));
-    assert_int_equal(flow_latencies(l, (const size_t[]){0, 1, 2}, 3, 0.2, NULL, latency_s),
-                     EDGEPS_OK);
-    for (size_t i = 0; i < 3; i++)
-        for (size_t j = 0; j < 3; j++)
-            expect_latency(network_latency_s(net, i, j), latency_s[3 * i + j]);
+    expect_latencies(l, net);
     expect_rate(l, 0); /* as TCP decides */
     expect_rate(l, 50 * MBIT);
     lab_close(l);
