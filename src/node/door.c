@@ -131,6 +131,7 @@ bool door_hello(host *h, member *m, const void *payload, uint64_t bytes)
         return false;
     }
     m->node = node;
+    m->measured = true;
     h->of_node[node] = m;
     if (err)
         host_fail(h, err);

@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 
+#include <string.h>
+
 #define FINISH_AGAIN_NS CLOCK_NS_PER_S
 #define QUEUE_ROOM (sizeof((host *)0)->queue / sizeof(coordinator_event))
 
@@ -81,6 +83,7 @@ static void commit(host *h, coordinator_why why)
     h->unrecorded = false;
     h->standby = standby;
     h->homeless = false;
+    memset(h->released, 0, h->net->count * sizeof *h->released);
     h->predicted_round_s = h->planning.round_s;
     enqueue(h, (coordinator_event){.kind = COORDINATOR_COMMITTED});
 }

@@ -360,10 +360,11 @@ static edgeps_err make(host *h, bool follow)
     h->incarnation = mem_alloc(n, sizeof *h->incarnation);
     h->given_up = mem_alloc(n, sizeof *h->given_up);
     h->health = mem_alloc(n, sizeof *h->health);
+    h->released = mem_alloc(n, sizeof *h->released);
     h->addresses = mem_alloc(n, sizeof *h->addresses);
     h->names = mem_alloc(n, sizeof *h->names);
     if (!h->of_node || !h->samples_of || !h->shard_of || !h->incarnation || !h->given_up ||
-        !h->health || !h->addresses || !h->names || network_copy(o->net, &h->net))
+        !h->health || !h->released || !h->addresses || !h->names || network_copy(o->net, &h->net))
         return diag_fail(h->diag, EDGEPS_NOMEM, "no memory for %zu nodes", n);
     for (size_t i = 0; i < n; i++) {
         h->names[i] = o->net->nodes[i].name;
@@ -448,6 +449,7 @@ static void free_host(host *h)
     mem_free(h->incarnation);
     mem_free(h->given_up);
     mem_free(h->health);
+    mem_free(h->released);
     mem_free(h->addresses);
     mem_free(h->names);
     trust_free(h->keys);

@@ -30,7 +30,7 @@ typedef struct member {
     conn *conn;   /* NULL: gone, or not here yet */
     uint8_t *payload;
     bool welcomed;
-    bool measured; /* has answered the measurement under way */
+    bool measured; /* has answered the measurement under way, or is not asked */
     bool pulse;    /* carries nothing but heartbeats */
     bool kept;     /* a process of the coordinator before */
     message_servers servers;
@@ -135,7 +135,8 @@ struct host {
     host_state incoming;
     state_arrival arrival;
     bool saving;
-    bool homeless; /* the global server was released, and its successor is not committed */
+    bool *released; /* per node: its local server is, and its successor is not committed */
+    bool homeless;  /* the global server was released, and its successor is not committed */
     void (*measured)(host *h); /* what goes on when all have answered */
     planning planning;
     adapt_history *history;   /* of the epochs so far; NULL: none yet */

@@ -35,13 +35,11 @@ void moves_drop_checkpoints(agent *a)
 /* Without its buffers the server holds nothing, whatever its machine's versions say. */
 static void empty(agent *a, message_role role)
 {
-    for (int64_t k = 0; k < job_chunk_count(&a->job); k++)
-        a->arrival_versions[k] = PROTO_NOTHING;
     if (role == MESSAGE_GLOBAL) {
-        global_restore(&a->global, a->arrival_versions);
+        global_restore(&a->global, NULL);
         buffers_release(&a->global_buffers, a->store);
     } else {
-        local_restore(&a->local, a->arrival_versions);
+        local_restore(&a->local, NULL);
         buffers_release(&a->local_buffers, a->store);
     }
 }

@@ -130,17 +130,32 @@ static bool releases_any(const adapt_move *moves, size_t count)
     return any;
 }
 
-/* In the middle of an epoch a node is gone, and nobody waits for local servers to be copied: they
- * get their parameters when they attach. So does one that would copy from its own node. */
-static bool is_made(const adapt_move *m, bool in_epoch)
+/* Whether the source, or one whose state would wait at it, is gone. */
+static bool is_released(const host *h, const adapt_move *m)
 {
-    return m->role == ADAPT_GLOBAL || (!in_epoch && m->from != m->to);
+    const plan *pl = &h->coordinator.plan;
+    if (m->from == PLAN_NONE || m->from == pl->global || plan_is_local(pl, (size_t)m->from))
+        return m->from != PLAN_NONE && h->released[m->from];
+    for (size_t i = 0; i < pl->count; i++)
+        if (h->released[i])
+            return true;
+    return false;
+}
+
+/* In the middle of an epoch a node is gone, and nobody waits for local servers to be copied: they
+ * get their parameters when they attach. So does one that would copy from its own node, or from a
+ * server that is released. */
+static bool is_made(const host *h, const adapt_move *m)
+{
+    return m->role == ADAPT_GLOBAL ||
+           (!h->coordinator.epoch_begun && m->from != m->to && !is_released(h, m));
 }
 
 /* Where all moves have room in any order the global server goes last: until the commit it stands
  * still. */
-static edgeps_err copy_moves(planning *p, const adapt_result *r, bool in_epoch)
+static edgeps_err copy_moves(host *h, const adapt_result *r)
 {
+    planning *p = &h->planning;
     bool any_order = !releases_any(r->moves, r->move_count);
     p->moves = mem_alloc(r->move_count, sizeof *p->moves);
     if (!p->moves)
@@ -149,7 +164,7 @@ static edgeps_err copy_moves(planning *p, const adapt_result *r, bool in_epoch)
         for (size_t k = 0; k < r->move_count; k++) {
             const adapt_move *m = &r->moves[k];
             bool turn = !any_order || (m->role == ADAPT_GLOBAL) == of_global;
-            if (turn && is_made(m, in_epoch))
+            if (turn && is_made(h, m))
                 p->moves[p->move_count++] = *m;
         }
     return EDGEPS_OK;
@@ -257,7 +272,7 @@ static edgeps_err adapt(host *h, const problem *pr)
     if (!err)
         err = plan_copy(&r.plan, &p->plan);
     if (!err)
-        err = copy_moves(p, &r, h->coordinator.epoch_begun);
+        err = copy_moves(h, &r);
     if (!err && h->homeless)
         err = bring_home(p, current, &h->options->job);
     p->round_s = (r.changed ? r.new_epoch_s : r.old_epoch_s) / (double)pr->rounds;

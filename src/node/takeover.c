@@ -259,10 +259,11 @@ void takeover_hello(host *h, member *m, int64_t node, const message_hello *hello
     h->kept++;
     h->of_node[node] = m;
     m->node = node;
-    m->kept = true;
+    m->measured = m->kept = true;
     /* An older generation's servers are set right when the plan is announced again. */
     if (hello->generation == h->coordinator.plan.generation)
         m->servers = (message_servers)hello->servers;
+    h->released[node] = m->servers != MESSAGE_SETTLED;
     h->homeless |= m->servers == MESSAGE_HOMELESS && h->coordinator.plan.global == (int32_t)node;
     host_send(h, (size_t)node, MESSAGE_KEEP, 0, 0, NULL);
 }

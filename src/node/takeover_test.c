@@ -139,6 +139,27 @@ static void plan_a_move(void)
         (network_event){.node = 0, .change = NETWORK_FREE, .epoch = 2, .value = 100000};
 }
 
+/* Each of two nodes has room for one server, and before the second epoch for the other one's only;
+ * a third can but keep a state. So servers are released before their successors are in force. */
+static void plan_a_swap(void)
+{
+    const job *j = &f.options.job;
+    network_node *nodes = f.net->nodes;
+    int64_t local_bytes = job_local_need_bytes(j, 2), global_bytes = job_global_need_bytes(j, 1);
+    f.net->events = mem_alloc(2, sizeof *f.net->events);
+    f.net->event_count = 2;
+    f.options.max_locals = 1;
+    nodes[0].free_bytes = global_bytes;
+    nodes[1].free_bytes = local_bytes;
+    nodes[2].free_bytes = job_local_need_bytes(j, 0);
+    nodes[2].train = false;
+    for (uint32_t i = 0; i < 2; i++)
+        f.net->events[i] = (network_event){.node = i,
+                                           .change = NETWORK_FREE,
+                                           .epoch = 2,
+                                           .value = (double)(i == 0 ? local_bytes : global_bytes)};
+}
+
 typedef struct log_counts {
     int epochs[EPOCHS + 1];
     int64_t samples;
@@ -189,12 +210,12 @@ static bool has_ended(void)
 }
 
 /* Two workers: their sum does not depend on who comes first, so runs agree to the last bit. */
-static float *undisturbed(void)
+static float *undisturbed(size_t nodes, void (*plan_moves)(void))
 {
-    make(NODES);
-    plan_a_move();
+    make(nodes);
+    plan_moves();
     assert_int_equal(coordinate(false, NEVER), 0);
-    assert_int_equal(gather_agents(), NODES);
+    assert_int_equal(gather_agents(), nodes);
     assert_true(read_log().moves >= 1);
     float *model = fixture_model(&f);
     fixture_free(&f);
@@ -204,15 +225,14 @@ static float *undisturbed(void)
 /* At every event: before and after the first plan, the change of the scenario, each move (after its
  * state has arrived, before the commit), each plan (after the commit, before it is announced),
  * checkpoints and the ends of epochs. */
-static void killed_at_each_event_nothing_is_lost_or_told_twice(void **state)
+static void kill_at_each_event(size_t nodes, void (*plan_moves)(void))
 {
-    (void)state;
-    float *expected = undisturbed();
+    float *expected = undisturbed(nodes, plan_moves);
     int status = -1;
     const int step = 12 / (int)test_draws(12); /* a sanitizer's build: at each fourth */
     for (int at = 0; status == -1; at += step) {
-        make(NODES);
-        plan_a_move();
+        make(nodes);
+        plan_moves();
         kill_at = at;
         status = coordinate(false, at);
         bool had_plan = shared->events > 1; /* start, plan */
@@ -223,7 +243,7 @@ static void killed_at_each_event_nothing_is_lost_or_told_twice(void **state)
         log_counts c = read_log();
         if (status == -1 && had_plan && !over) {
             assert_int_equal(shared->launches, 1);
-            assert_int_equal(good, NODES);
+            assert_int_equal(good, nodes);
             assert_int_equal(c.lost, 0);
         }
         assert_int_equal(c.samples, EPOCHS * SAMPLES);
@@ -234,6 +254,18 @@ static void killed_at_each_event_nothing_is_lost_or_told_twice(void **state)
         fixture_free(&f);
     }
     mem_free(expected);
+}
+
+static void killed_at_each_event_nothing_is_lost_or_told_twice(void **state)
+{
+    (void)state;
+    kill_at_each_event(NODES, plan_a_move);
+}
+
+static void killed_while_a_server_is_released_it_comes_back(void **state)
+{
+    (void)state;
+    kill_at_each_event(NODES + 1, plan_a_swap);
 }
 
 /* The links are so slow that the state takes longer than a round. */
@@ -253,7 +285,7 @@ static void make_a_slow_move(size_t count)
 static void killed_while_a_state_is_on_its_way_the_source_goes_on(void **state)
 {
     (void)state;
-    float *expected = undisturbed();
+    float *expected = undisturbed(NODES, plan_a_move);
     int status = -1, kills = 0;
     for (; status == -1; kills += status == -1) {
         make_a_slow_move(NODES);
@@ -392,6 +424,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_at_each_event_nothing_is_lost_or_told_twice),
+        cmocka_unit_test(killed_while_a_server_is_released_it_comes_back),
         cmocka_unit_test(killed_while_a_state_is_on_its_way_the_source_goes_on),
         cmocka_unit_test(who_dies_in_a_move_is_replaced),
         cmocka_unit_test(killed_again_and_again_it_is_followed_each_time),

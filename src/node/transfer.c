@@ -134,6 +134,12 @@ static void release(host *h, const adapt_move *m)
     message_put_move(&w, &(message_move){.role = global ? MESSAGE_GLOBAL : MESSAGE_LOCAL});
     host_send(h, (size_t)m->from, MESSAGE_RELEASE, 0, 0, &w);
     h->homeless |= global;
+    h->released[m->from] |= !global;
+}
+
+static void released(host *h)
+{
+    drive_post(h, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = true});
 }
 
 /* The word is given to both ends: what they still do for this move counts no more. */
@@ -173,7 +179,10 @@ static void move_ended(host *h, bool ok, const char *text)
     }
     if (ok && h->planning.why != COORDINATOR_FIRST) /* servers that begin have not moved */
         record_move(h, m, seconds, frozen_s);
-    drive_post(h, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = ok});
+    if (ok && m->releases && m->from != PLAN_NONE)
+        replan_measure(h, released); /* the next move may need the room: it must be there */
+    else
+        drive_post(h, (coordinator_event){.kind = COORDINATOR_MOVED, .ok = ok});
 }
 
 void transfer_move(host *h, size_t index)

@@ -23,7 +23,10 @@ void global_free(global *g)
 
 void global_restore(global *g, const int64_t *chunk_versions)
 {
-    versions_set(&g->have, chunk_versions);
+    if (chunk_versions)
+        versions_set(&g->have, chunk_versions);
+    else
+        versions_fill(&g->have, PROTO_NOTHING);
 }
 
 void global_freeze(global *g) { g->frozen = true; }

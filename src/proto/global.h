@@ -16,7 +16,7 @@ edgeps_err global_make(int64_t chunk_count, global *out);
 void global_free(global *g);
 
 /* The server holds parameters and optimizer state at these versions, one per chunk: initial,
- * copied, or loaded. What the children hold that is newer it asks them for. */
+ * copied, or loaded. What the children hold that is newer it asks them for; NULL: nothing. */
 void global_restore(global *g, const int64_t *chunk_versions);
 
 /* From now until the next generation, or global_thaw, the state stays as it is. */

@@ -23,7 +23,10 @@ void local_free(local *l)
 
 void local_restore(local *l, const int64_t *chunk_versions)
 {
-    versions_set(&l->have, chunk_versions);
+    if (chunk_versions)
+        versions_set(&l->have, chunk_versions);
+    else
+        versions_fill(&l->have, PROTO_NOTHING);
 }
 
 static edgeps_err connect(local *l, proto_effects *effects)

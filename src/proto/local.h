@@ -17,7 +17,8 @@ typedef struct local {
 edgeps_err local_make(int64_t chunk_count, local *out);
 void local_free(local *l);
 
-/* The server starts with parameters at these versions, one per chunk, copied from another one. */
+/* The server starts with parameters at these versions, one per chunk, copied from another one;
+ * NULL: it holds nothing. */
 void local_restore(local *l, const int64_t *chunk_versions);
 
 /* What a generation says of one node's local server. */
