@@ -37,6 +37,7 @@ typedef struct predict_request {
     int64_t rounds; /* of an epoch */
     int64_t epochs; /* of a run, 2..PREDICT_MOST_EPOCHS; the first is not counted */
     bool quick;     /* the best plan and the single server, pipelined, alone */
+    bool force;     /* be content with labs that are not as asked */
     const char *data_folder;
     const char *out_folder; /* made where it is missing */
     /* The round time by another simulator, as cost_round_s; NULL: there is none. */

@@ -119,10 +119,10 @@ static edgeps_err make_command(const predict_trial *t, const char *folder, char 
             "/proc/%d/exe run network.json --lab netns --algo 'exec:cat plan.json' --no-polish "
             "--adjust off --suspect 30 --silent 60 --out run --max-locals %zu --transfer %s "
             "--samples %" PRId64 " --batch %" PRId64 " --epochs %" PRId64 " --seed %" PRIu64
-            " --model %s%s --data ",
+            " --model %s%s%s --data ",
             (int)getpid(), t->p->max_locals, job_transfer_name(t->p->job.transfer),
             t->p->job.sample_count, t->p->job.batch_samples, r->epochs, r->seed, t->p->job.model,
-            t->check ? "" : " --no-check");
+            t->check ? "" : " --no-check", r->force ? " --force" : "");
     put_quoted(r->data_folder, out);
     fputs(" 2>&1", out);
     return fclose(out) ? EDGEPS_NOMEM : EDGEPS_OK;

@@ -17,6 +17,7 @@ enum {
     ROUNDS,
     EPOCHS,
     QUICK,
+    FORCE,
     DATA,
     JSON,
     OUT,
@@ -36,6 +37,7 @@ static const options_row rows[OPTIONS] = {
     [EPOCHS] = {"epochs", "E", "4", "of each run; the first is not counted", false},
     [QUICK] = {"quick", NULL, NULL, "two plans of each network, pipelined, instead of eight",
                false},
+    [FORCE] = {"force", NULL, NULL, "go on in a lab that is not as asked", false},
     [DATA] = {"data", "DIR", NULL,
               "folder with the four IDX files (default: where ./dev setup puts MNIST)", false},
     [JSON] = {"json", NULL, NULL, "the tables as JSON instead of Markdown", false},
@@ -80,6 +82,7 @@ static edgeps_err run(const char *const *value, edgeps_diag *diag)
     char default_dir[PATH_MAX], data_dir[PATH_MAX];
     options_words networks;
     predict_request r = {.quick = value[QUICK] != NULL,
+                         .force = value[FORCE] != NULL,
                          .out_folder = value[OUT],
                          .other_round_s = grid_is_there() ? grid_round_s : NULL,
                          .json = value[JSON] != NULL,

@@ -124,7 +124,7 @@ static void plans_are_predicted_and_emulated(void **state)
     char text[256];
     command_run(&c, (const char *const[]){"bench", "predict", "--tables", "epochs", "--quick",
                                           "--networks", network, "--rounds", "2", "--epochs", "2",
-                                          "--data", data, "--out", out, NULL});
+                                          "--force", "--data", data, "--out", out, NULL});
     if (strstr(c.text, "run as root") || strstr(c.text, "not installed")) {
         print_message("skipped: %s", c.text);
         skip();
