@@ -5,10 +5,13 @@ a row saw the same network. An empty field means that there was no plan.
 """
 import copy
 import csv
+import json
 import os
 import random
 import shlex
+import shutil
 import sys
+import tempfile
 
 from program import options
 
@@ -182,4 +185,29 @@ def simulated(program, figure):
     return program.map(row, cases(figure))
 
 
-KINDS = {"placement": placement, "bench": bench, "trace": trace, "simulated": simulated}
+def trained(program, network, algorithm, settings):
+    """The events that a real training reports at the ends of its epochs, on this machine."""
+    folder = tempfile.mkdtemp(dir=program.folder.name)
+    lines = program.call("run", program.keep(network), "--json", "--out", folder, "--force",
+                         *options({**settings, **algorithm}))
+    events = [json.loads(line) for line in lines.splitlines()]
+    shutil.rmtree(folder)
+    return [event for event in events if event["event"] == "epoch"]
+
+
+def training(program, figure):
+    """Accuracy against time of real trainings, one after the other: a row per epoch."""
+    for panel, value, seed in cases({**figure, "values": [""]}):
+        settings = varied(panel, value, seed)
+        network = drawn_or_imported(program, settings, panel["network"], seed)
+        runs = {name: trained(program, network, algorithm, {**settings["run"], "seed": seed})
+                for name, algorithm in settings["algorithms"].items()}
+        for epoch in range(settings["run"]["epochs"]):
+            row = {"panel": panel["name"], "value": epoch + 1, "seed": seed}
+            for name, events in runs.items():
+                row[name] = sum(event["measured_s"] for event in events[:epoch + 1])
+                row[f"{name} accuracy"] = events[epoch]["accuracy"]
+            yield row
+
+
+KINDS = {"placement": placement, "bench": bench, "trace": trace, "simulated": simulated, "training": training}

@@ -7,6 +7,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 INFEASIBLE = 3
+LIMIT_S = 3600  # no command here takes as long, unless it hangs
 
 
 class Failed(Exception):
@@ -32,8 +33,11 @@ class Program:
 
     def call(self, *words):
         """Standard output; None when the answer is that there is no plan."""
-        done = subprocess.run([self.path, *map(str, words)], capture_output=True, text=True,
-                              check=False)
+        try:
+            done = subprocess.run([self.path, *map(str, words)], capture_output=True, text=True,
+                                  check=False, timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            raise Failed(f"edgeps {' '.join(map(str, words))}: no end after {LIMIT_S} s") from None
         if done.returncode == INFEASIBLE:
             return None
         if done.returncode != 0:

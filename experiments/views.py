@@ -138,6 +138,38 @@ def cuts(figure, rows):
     return panels, tables
 
 
+def learning(figure, rows):
+    """Accuracy against time, and when an accuracy was reached in all runs of a contender."""
+    panels, tables = [], []
+    for (panel,), own in grouped(rows, "panel").items():
+        lines, table = {}, []
+        by_epoch = grouped(own, "value")
+        for name in contenders(figure, own):
+            seconds, right = ([paired.mean_interval([x for x, in paired.numbers(some, column)])[0]
+                               for some in by_epoch.values()] for column in (name, f"{name} accuracy"))
+            lines[name] = list(zip(seconds, right))
+            reached = next((f"{s:.1f} s" for s, some in zip(seconds, by_epoch.values())
+                            if all(float(row[f"{name} accuracy"]) >= figure["target"] for row in some)), "not reached")
+            table.append([name, f"{seconds[-1] / len(seconds):.2f} s", reached, f"{100 * right[-1]:.1f} %"])
+        title = figure["panels"][panel]["title"]
+        panels.append({"title": title, "x": "time of training, s", "y": "accuracy", "lines": lines})
+        tables.append(f"{title}:\n\n" + markdown(["", "an epoch", f"to {100 * figure['target']:.0f} %", "in the end"], table))
+    return panels, tables
+
+
+def sooner(figure, rows):
+    """The yardstick's training ends before that of every other."""
+    parts, holds = [], True
+    for (panel,), own in grouped(rows, "panel").items():
+        last = list(grouped(own, "value").values())[-1]
+        for name in contenders(figure, own):
+            if name != figure["yardstick"]:
+                found = paired.against(last, name, figure["yardstick"])
+                holds = holds and found["mean"] > 0
+                parts.append(f"{name}, {panel}: {100 * found['mean']:+.1f} %")
+    return holds, "; ".join(parts)
+
+
 OURS = {"exact", "approx", "approx bare", "rounding", "rounding bare", "brute"}
 
 
@@ -204,10 +236,11 @@ def bound_holds(_figure, rows):
     return broken == 0, f"{len(pairs)} answers, the bound above the optimum in {broken}"
 
 
-VIEWS = {"compared": compared, "run time": run_time, "closeness": closeness, "policies": policies, "cuts": cuts}
+VIEWS = {"compared": compared, "run time": run_time, "closeness": closeness, "policies": policies, "cuts": cuts, "learning": learning}
 CLAIMS = {
     "approx is at or below every baseline in every setting": not_above("approx", OURS),
     "approx is at or below every placement by hand": not_above("approx", {"approx"}),
+    "hierarchical training ends before flat training": sooner,
     "rounding is at or below every baseline in every setting": not_above("rounding", OURS),
     "approx is within 2 % of the optimum in the mean": approx_is_close,
     "adjust is within 5 % of offline in the mean": within(0.05, "adjust", "offline"),
