@@ -73,7 +73,7 @@ enum {
 };
 
 static const options_row rows[OPTIONS] = {
-    [MODEL] = {"model", "NAME", "lenet5", "lenet5 or mlp", true},
+    [MODEL] = {"model", "NAME", "lenet5", "lenet5, mlp or resnet20", true},
     [EPOCHS] = {"epochs", "E", "3", "passes over the data", true},
     [DATA] = {"data", "DIR", NULL,
               "folder with the four IDX files (default: where ./dev setup puts MNIST)", true},
@@ -142,6 +142,8 @@ typedef struct run {
     char data_dir[PATH_MAX];
     char certs_dir[PATH_MAX];
     network *net;
+    nn_kind reader;
+    nn_image image; /* what it reads */
     host_options host;
     launch *launch;
     emulation *emulation; /* NULL: --lab off */
@@ -220,11 +222,14 @@ static edgeps_err read_job(run *r, edgeps_diag *diag)
     if (!err)
         err = options_whole("samples", r->value[SAMPLES], 0, INT64_C(1) << 40, diag, &samples);
     if (!err)
-        err = nn_dataset_open(r->value[DATA], diag, &data);
+        err = nn_kind_of(r->value[MODEL], diag, &r->reader);
+    if (!err)
+        err = nn_dataset_open(r->value[DATA], r->reader, diag, &data);
     if (err)
         return err;
     if (samples == 0)
         samples = (int64_t)nn_dataset_count(data, NN_TRAIN);
+    r->image = nn_dataset_image(data);
     nn_dataset_close(data);
     err = job_make(r->value[MODEL], samples, batch, transfer, diag, &r->host.job);
     r->host.job.local_steps = steps;
@@ -416,7 +421,6 @@ static edgeps_err adopt_agents(const run *r, edgeps_diag *diag)
 static edgeps_err find_core(const run *r, edgeps_diag *diag, double *samples_per_s)
 {
     const char *text = r->value[CORE];
-    nn_kind kind;
     *samples_per_s = 0;
     if (!text)
         return EDGEPS_OK;
@@ -426,12 +430,9 @@ static edgeps_err find_core(const run *r, edgeps_diag *diag, double *samples_per
             wrong = diag_fail(diag, EDGEPS_USAGE, "a core that computes nothing");
         return wrong ? diag_wrap(diag, EDGEPS_USAGE, "--core") : EDGEPS_OK;
     }
-    edgeps_err err = nn_kind_of(r->value[MODEL], diag, &kind);
-    if (err)
-        return err;
-    const nn_speed_of of = {kind, r->host.reference_backend ? NN_REF : NN_DNNL,
+    const nn_speed_of of = {r->reader, r->image, r->host.reference_backend ? NN_REF : NN_DNNL,
                             (size_t)r->host.job.batch_samples};
-    err = nn_core_speed(&of, diag, samples_per_s);
+    edgeps_err err = nn_core_speed(&of, diag, samples_per_s);
     if (!err)
         log_line(LOG_INFO, "a core of this machine computes %.0f samples/s", *samples_per_s);
     return err;

@@ -14,9 +14,10 @@ static const struct {
 } models[] = {
     {"lenet5", 61706},
     {"mlp", 101770},
+    {"resnet20", 269722},
 };
 
-const char *job_model_names(void) { return "lenet5, mlp"; }
+const char *job_model_names(void) { return "lenet5, mlp, resnet20"; }
 
 const char *job_transfer_name(job_transfer transfer)
 {

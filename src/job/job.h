@@ -37,11 +37,11 @@ typedef struct job {
     int64_t chunk_bytes; /* payload of a chunk, a multiple of JOB_VALUE_BYTES */
 } job;
 
-/* A job that trains the model called `model` ("lenet5", "mlp"), or one of which the number of
- * parameters is all that is known ("1000000"), on `sample_count` samples, with one step a round;
- * `model` is lent. The
- * chunk size follows from model and discipline: pipelined, the larger of 16 KiB and a 64th of the
- * gradient. EDGEPS_USAGE names the known models when `model` is none of them. */
+/* A job that trains the model called `model` ("lenet5", "mlp", "resnet20"), or one of which the
+ * number of parameters is all that is known ("1000000"), on `sample_count` samples, with one step a
+ * round; `model` is lent. The chunk size follows from model and discipline: pipelined, the larger
+ * of 16 KiB and a 64th of the gradient. EDGEPS_USAGE names the known models when `model` is none of
+ * them. */
 edgeps_err job_make(const char *model, int64_t sample_count, int64_t batch_samples,
                     job_transfer transfer, edgeps_diag *diag, job *out);
 

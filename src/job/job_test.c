@@ -18,7 +18,7 @@ static job make(const char *model, job_transfer transfer)
 static void chunks_add_up_to_the_parameters(void **state)
 {
     (void)state;
-    static const char *const models[] = {"lenet5", "mlp"};
+    static const char *const models[] = {"lenet5", "mlp", "resnet20"};
     for (int k = 0; k < 2; k++)
         for (int t = JOB_PIPELINED; t <= JOB_STORE_AND_FORWARD; t++) {
             job j = make(models[k], (job_transfer)t);
@@ -86,7 +86,7 @@ static void check_shards(const job *j, int64_t shards)
 static void shards_are_ranges_of_nearly_equal_size(void **state)
 {
     (void)state;
-    static const char *const models[] = {"lenet5", "mlp"};
+    static const char *const models[] = {"lenet5", "mlp", "resnet20"};
     for (int k = 0; k < 2; k++)
         for (int t = JOB_PIPELINED; t <= JOB_STORE_AND_FORWARD; t++) {
             job j = make(models[k], (job_transfer)t);
@@ -127,7 +127,7 @@ static void an_unknown_model_is_refused_with_the_known_ones(void **state)
     job j = {.model = "untouched"};
     edgeps_diag diag;
     assert_int_equal(job_make("gpt", 1, 1, JOB_PIPELINED, &diag, &j), EDGEPS_USAGE);
-    assert_non_null(strstr(diag.text, "choose one of: lenet5, mlp"));
+    assert_non_null(strstr(diag.text, "choose one of: lenet5, mlp, resnet20"));
     assert_int_equal(job_make("mlp", 0, 1, JOB_PIPELINED, &diag, &j), EDGEPS_USAGE);
     assert_int_equal(job_make("mlp", 1, 0, JOB_PIPELINED, &diag, &j), EDGEPS_USAGE);
     assert_string_equal(j.model, "untouched");

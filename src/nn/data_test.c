@@ -48,7 +48,7 @@ static void a_written_set_reads_back_scaled(void **state)
 {
     (void)state;
     nn_dataset *d;
-    assert_int_equal(nn_dataset_open(dir, NULL, &d), EDGEPS_OK);
+    assert_int_equal(nn_dataset_open(dir, NN_MLP, NULL, &d), EDGEPS_OK);
     assert_int_equal(nn_dataset_count(d, NN_TRAIN), 50);
     assert_int_equal(nn_dataset_count(d, NN_TEST), 20);
     float images[2 * NN_IMAGE_VALUES];
@@ -80,7 +80,7 @@ static void refuses(size_t file, long at, int value, edgeps_err expected, const 
         fputc(value, f);
         fclose(f);
     }
-    assert_int_equal(nn_dataset_open(dir, &diag, &d), expected);
+    assert_int_equal(nn_dataset_open(dir, NN_MLP, &diag, &d), expected);
     assert_null(d);
     if (!strstr(diag.text, words) || !strstr(diag.text, files[file]))
         fail_msg("'%s' lacks '%s' or the file", diag.text, words);
@@ -103,7 +103,7 @@ static void damage_is_told_with_file_byte_and_remedy(void **state)
     unlink(path);
     edgeps_diag diag;
     nn_dataset *d;
-    assert_int_equal(nn_dataset_open(dir, &diag, &d), EDGEPS_USAGE);
+    assert_int_equal(nn_dataset_open(dir, NN_MLP, &diag, &d), EDGEPS_USAGE);
     assert_non_null(strstr(diag.text, "No such file or directory; fetch MNIST with ./dev setup"));
 }
 
@@ -114,7 +114,7 @@ static void opening_survives_each_allocation_failing(void **state)
     for (long n = 1; err; n++) {
         nn_dataset *d = NULL;
         mem_fail_at(n);
-        err = nn_dataset_open(dir, NULL, &d);
+        err = nn_dataset_open(dir, NN_MLP, NULL, &d);
         mem_fail_at(0);
         assert_true(err == EDGEPS_OK ? d != NULL : err == EDGEPS_NOMEM && d == NULL);
         nn_dataset_close(d);

@@ -21,6 +21,7 @@ typedef struct mapping {
 } mapping;
 
 struct nn_dataset {
+    nn_image image; /* as the model reads it */
     mapping images[2];
     mapping labels[2];
 };
@@ -99,7 +100,7 @@ static edgeps_err open_file(const char *dir, const char *name, int rank, edgeps_
     return err;
 }
 
-edgeps_err nn_dataset_open(const char *dir, edgeps_diag *diag, nn_dataset **out)
+edgeps_err nn_dataset_open(const char *dir, nn_kind reader, edgeps_diag *diag, nn_dataset **out)
 {
     static const char *const names[2][2] = {
         {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"},
@@ -107,6 +108,8 @@ edgeps_err nn_dataset_open(const char *dir, edgeps_diag *diag, nn_dataset **out)
     };
     nn_dataset *d = mem_alloc(1, sizeof *d);
     edgeps_err err = d ? EDGEPS_OK : diag_fail(diag, EDGEPS_NOMEM, "no memory for a data set");
+    if (!err)
+        err = nn_input_of(reader, (nn_image){1, NN_IMAGE_SIDE}, diag, &d->image);
     for (int set = 0; !err && set < 2; set++) {
         err = open_file(dir, names[set][0], 3, diag, &d->images[set]);
         if (!err)
@@ -135,6 +138,8 @@ void nn_dataset_close(nn_dataset *d)
     mem_free(d);
 }
 
+nn_image nn_dataset_image(const nn_dataset *d) { return d->image; }
+
 size_t nn_dataset_count(const nn_dataset *d, nn_set set) { return d->images[set].items; }
 
 const uint8_t *nn_dataset_labels(const nn_dataset *d, nn_set set) { return d->labels[set].first; }
@@ -144,9 +149,11 @@ void nn_dataset_batch(const nn_dataset *d, nn_set set, const uint32_t *indices, 
 {
     for (size_t k = 0; k < count; k++) {
         const uint8_t *from = d->images[set].first + (size_t)indices[k] * NN_IMAGE_VALUES;
-        float *to = images + k * NN_IMAGE_VALUES;
+        float *to = images + k * nn_image_values(d->image);
         for (size_t v = 0; v < NN_IMAGE_VALUES; v++)
             to[v] = ((float)from[v] / 255 - MEAN) / DEVIATION;
+        for (int c = 1; c < d->image.channels; c++)
+            memcpy(to + (size_t)c * NN_IMAGE_VALUES, to, NN_IMAGE_VALUES * sizeof *to);
         labels[k] = d->labels[set].first[indices[k]];
     }
 }

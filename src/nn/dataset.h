@@ -14,16 +14,21 @@ typedef enum nn_set { NN_TRAIN, NN_TEST } nn_set;
 typedef struct nn_dataset nn_dataset;
 
 /* Opens train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
- * t10k-labels-idx1-ubyte in `dir`. A missing file is EDGEPS_USAGE, a damaged one (magic, sizes, a
- * label above 9, images that are not 28 x 28) EDGEPS_FORMAT; both name file, place and remedy. */
-edgeps_err nn_dataset_open(const char *dir, edgeps_diag *diag, nn_dataset **out);
+ * t10k-labels-idx1-ubyte in `dir`, for a model to read. A missing file is EDGEPS_USAGE, a damaged
+ * one (magic, sizes, a label above 9, images that are not 28 x 28) EDGEPS_FORMAT; both name file,
+ * place and remedy. */
+edgeps_err nn_dataset_open(const char *dir, nn_kind reader, edgeps_diag *diag, nn_dataset **out);
 void nn_dataset_close(nn_dataset *d);
+
+/* Of what nn_dataset_batch copies. */
+nn_image nn_dataset_image(const nn_dataset *d);
 
 size_t nn_dataset_count(const nn_dataset *d, nn_set set);
 const uint8_t *nn_dataset_labels(const nn_dataset *d, nn_set set);
 
-/* Copies samples: images (count, 784) scaled to mean 0 and deviation 1 of MNIST's training set,
- * (x / 255 - 0.1307) / 0.3081, and labels (count). */
+/* Copies samples: images (count, channels, side, side) and labels (count). Values are scaled to
+ * mean 0 and deviation 1 of MNIST's training set, (x / 255 - 0.1307) / 0.3081; a model of three
+ * channels gets a grey image in each. */
 void nn_dataset_batch(const nn_dataset *d, nn_set set, const uint32_t *indices, size_t count,
                       float *images, uint8_t *labels);
 

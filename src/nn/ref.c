@@ -1,14 +1,16 @@
-/* The reference backend: every layer as its formula says, one sample after another. */
+/* The reference backend: every layer as its formula says, one after another. */
 #include "nn/nn_int.h"
 
 #include "base/mem.h"
 
+#include <assert.h>
+#include <math.h>
 #include <string.h>
 
 typedef struct ref {
     const net *net;
-    float *outputs[LAYERS_MOST];    /* (max_batch, layer_out_values) */
-    float *gradients[LAYERS_MOST];  /* of the same shape */
+    float *outputs[LAYERS_MOST]; /* (max_batch, layer_out_values) */
+    float *gradients[GRADIENTS_KEPT];
     uint32_t *winners[LAYERS_MOST]; /* of pooling: where in its input each output came from */
 } ref;
 
@@ -19,9 +21,10 @@ static void ref_free(void *state)
         return;
     for (size_t k = 0; k < LAYERS_MOST; k++) {
         mem_free(r->outputs[k]);
-        mem_free(r->gradients[k]);
         mem_free(r->winners[k]);
     }
+    for (size_t k = 0; k < GRADIENTS_KEPT; k++)
+        mem_free(r->gradients[k]);
     mem_free(r);
 }
 
@@ -31,10 +34,14 @@ static edgeps_err ref_make(const net *n, size_t max_batch, edgeps_diag *diag, vo
     bool good = r != NULL;
     for (size_t k = 0; good && k < n->count; k++) {
         size_t values = max_batch * layer_out_values(&n->layers[k]);
+        bool pool = n->layers[k].kind == LAYER_POOL;
         r->outputs[k] = mem_alloc(values, sizeof(float));
-        r->gradients[k] = mem_alloc(values, sizeof(float));
-        r->winners[k] = mem_alloc(values, sizeof(uint32_t));
-        good = r->outputs[k] && r->gradients[k] && r->winners[k];
+        r->winners[k] = pool ? mem_alloc(values, sizeof(uint32_t)) : NULL;
+        good = r->outputs[k] && (r->winners[k] || !pool);
+    }
+    for (size_t k = 0; good && k < GRADIENTS_KEPT; k++) {
+        r->gradients[k] = mem_alloc(max_batch * net_most_values(n), sizeof(float));
+        good = r->gradients[k] != NULL;
     }
     if (!good) {
         ref_free(r);
@@ -48,11 +55,12 @@ static edgeps_err ref_make(const net *n, size_t max_batch, edgeps_diag *diag, vo
 /* Where the window's `offset` falls for output position `out_at`; false: on the padding. */
 static bool inside(const layer *l, int out_at, int offset, int *in_at)
 {
-    *in_at = out_at + offset - l->pad;
+    *in_at = out_at * l->stride + offset - l->pad;
     return *in_at >= 0 && *in_at < l->in_side;
 }
 
-/* One plane of a convolution: out[y][x] += w[dy][dx] in[y + dy - pad][x + dx - pad]. */
+/* One plane of a convolution: out[y][x] += w[dy][dx] in[y stride + dy - pad][x stride + dx - pad].
+ */
 static void conv_plane(const layer *l, const float *w, const float *in, float *out)
 {
     for (int y = 0; y < l->out_side; y++)
@@ -74,7 +82,7 @@ static void conv_forward(const layer *l, const float *w, const float *bias, cons
     int in_plane = l->in_side * l->in_side, out_plane = l->out_side * l->out_side;
     for (int o = 0; o < l->out; o++) {
         for (int p = 0; p < out_plane; p++)
-            out[o * out_plane + p] = bias[o];
+            out[o * out_plane + p] = l->bias ? bias[o] : 0;
         for (int i = 0; i < l->in; i++)
             conv_plane(l, w + (o * l->in + i) * l->kernel * l->kernel, in + i * in_plane,
                        out + o * out_plane);
@@ -107,7 +115,7 @@ static void conv_backward(const layer *l, const float *parameters, const float *
 {
     int in_plane = l->in_side * l->in_side, out_plane = l->out_side * l->out_side;
     for (int o = 0; o < l->out; o++) {
-        for (int p = 0; p < out_plane; p++)
+        for (int p = 0; l->bias && p < out_plane; p++)
             gradient[layer_bias(l) + o] += out_grad[o * out_plane + p];
         for (int i = 0; i < l->in; i++) {
             int64_t at = l->weights + (int64_t)(o * l->in + i) * l->kernel * l->kernel;
@@ -160,66 +168,165 @@ static void linear_backward(const layer *l, const float *parameters, const float
     }
 }
 
-static const float *input_of(const ref *r, size_t k, size_t sample, const float *images)
+static double channel_sum(const layer *l, size_t count, int c, const float *values)
 {
-    if (k == 0)
-        return images + sample * layer_in_values(&r->net->layers[0]);
-    return r->outputs[k - 1] + sample * layer_out_values(&r->net->layers[k - 1]);
+    double sum = 0;
+    int plane = l->in_side * l->in_side;
+    for (size_t s = 0; s < count; s++)
+        for (int p = 0; p < plane; p++)
+            sum += values[s * layer_in_values(l) + (size_t)(c * plane + p)];
+    return sum;
 }
 
-static float *ref_forward(void *state, const float *parameters, const float *images, size_t count)
+static double channel_scatter(const layer *l, size_t count, int c, const float *values, double mean)
+{
+    double sum = 0;
+    int plane = l->in_side * l->in_side;
+    for (size_t s = 0; s < count; s++)
+        for (int p = 0; p < plane; p++) {
+            double off = values[s * layer_in_values(l) + (size_t)(c * plane + p)] - mean;
+            sum += off * off;
+        }
+    return sum;
+}
+
+static void norm_forward(const layer *l, const pass *p, const float *in, float *out)
+{
+    double values = (double)p->count * l->in_side * l->in_side;
+    for (int c = 0; c < l->in; c++) {
+        double mean = channel_sum(l, p->count, c, in) / values;
+        p->statistics[l->statistics + c] = (float)mean;
+        p->statistics[l->statistics + l->out + c] =
+            (float)(channel_scatter(l, p->count, c, in, mean) / values);
+    }
+    norm_fixed(l, p, in, out);
+}
+
+/* With y the normalised input: d/dx = scale / deviation (g - mean(g) - y mean(g y)). */
+static void norm_backward(const layer *l, const pass *p, const float *in, const float *out_grad,
+                          float *gradient, float *in_grad)
+{
+    size_t plane = (size_t)l->in_side * (size_t)l->in_side;
+    for (int c = 0; c < l->in; c++) {
+        double mean = p->statistics[l->statistics + c], with_y = 0;
+        double deviation = sqrt((double)p->statistics[l->statistics + l->out + c] + NORM_EPSILON);
+        double sum = channel_sum(l, p->count, c, out_grad), values = (double)(p->count * plane);
+        for (size_t s = 0; s < p->count; s++)
+            for (size_t at = s * layer_in_values(l) + (size_t)c * plane, k = 0; k < plane; k++)
+                with_y += out_grad[at + k] * (in[at + k] - mean) / deviation;
+        gradient[l->weights + c] = (float)with_y;
+        gradient[layer_bias(l) + c] = (float)sum;
+        double scale = p->parameters[l->weights + c] / deviation;
+        for (size_t s = 0; s < p->count; s++)
+            for (size_t at = s * layer_in_values(l) + (size_t)c * plane, k = 0; k < plane; k++) {
+                double y = (in[at + k] - mean) / deviation;
+                in_grad[at + k] =
+                    (float)(scale * (out_grad[at + k] - sum / values - y * with_y / values));
+            }
+    }
+}
+
+static void mean_forward(const layer *l, const float *in, float *out)
+{
+    int plane = l->in_side * l->in_side;
+    for (int c = 0; c < l->in; c++) {
+        out[c] = 0;
+        for (int p = 0; p < plane; p++)
+            out[c] += in[c * plane + p];
+        out[c] /= (float)plane;
+    }
+}
+
+static void mean_backward(const layer *l, const float *out_grad, float *in_grad)
+{
+    assert(in_grad); /* no net begins with a mean */
+    int plane = l->in_side * l->in_side;
+    for (int c = 0; c < l->in; c++)
+        for (int p = 0; p < plane; p++)
+            in_grad[c * plane + p] = out_grad[c] / (float)plane;
+}
+
+/* One sample through a layer other than a norm. */
+static void sample_forward(const ref *r, size_t k, size_t s, const float *parameters,
+                           const float *in)
+{
+    const layer *l = &r->net->layers[k];
+    const float *w = parameters + l->weights, *bias = parameters + layer_bias(l);
+    float *out = r->outputs[k] + s * layer_out_values(l);
+    if (l->kind == LAYER_CONV)
+        conv_forward(l, w, bias, in, out);
+    else if (l->kind == LAYER_POOL)
+        pool_forward(l, in, out, r->winners[k] + s * layer_out_values(l));
+    else if (l->kind == LAYER_MEAN)
+        mean_forward(l, in, out);
+    else
+        linear_forward(l, w, bias, in, out);
+}
+
+static float *ref_forward(void *state, const pass *p)
 {
     ref *r = state;
-    for (size_t s = 0; s < count; s++)
-        for (size_t k = 0; k < r->net->count; k++) {
-            const layer *l = &r->net->layers[k];
-            size_t values = layer_out_values(l);
-            const float *in = input_of(r, k, s, images);
-            const float *w = parameters + l->weights, *bias = parameters + layer_bias(l);
-            float *out = r->outputs[k] + s * values;
-            if (l->kind == LAYER_CONV)
-                conv_forward(l, w, bias, in, out);
-            else if (l->kind == LAYER_POOL)
-                pool_forward(l, in, out, r->winners[k] + s * values);
-            else
-                linear_forward(l, w, bias, in, out);
-            if (l->relu)
-                relu(out, values);
-        }
+    for (size_t k = 0; k < r->net->count; k++) {
+        const layer *l = &r->net->layers[k];
+        const float *in = k ? r->outputs[k - 1] : p->images;
+        if (l->kind != LAYER_NORM)
+            for (size_t s = 0; s < p->count; s++)
+                sample_forward(r, k, s, p->parameters, in + s * layer_in_values(l));
+        else if (p->fixed)
+            norm_fixed(l, p, in, r->outputs[k]);
+        else
+            norm_forward(l, p, in, r->outputs[k]);
+        if (l->skip)
+            skip_add(l - SKIP_LENGTH, l, p->count, r->outputs[k - SKIP_LENGTH], r->outputs[k]);
+        if (l->relu)
+            relu(r->outputs[k], p->count * layer_out_values(l));
+    }
     return r->outputs[r->net->count - 1];
 }
 
-static void layer_back(const ref *r, size_t k, size_t s, const float *parameters,
-                       const float *images, float *gradient)
+/* Adds one sample's part to the gradient; writes that of its input unless `in_grad` is NULL. */
+static void sample_back(const ref *r, size_t k, size_t s, const pass *p, float *gradient)
 {
     const layer *l = &r->net->layers[k];
-    size_t values = layer_out_values(l);
-    const float *out = r->outputs[k] + s * values, *in = input_of(r, k, s, images);
-    float *out_grad = r->gradients[k] + s * values;
-    float *in_grad = k ? r->gradients[k - 1] + s * layer_in_values(l) : NULL;
-    if (l->relu)
-        relu_back(out_grad, out, values);
+    size_t values = layer_out_values(l), in_values = layer_in_values(l);
+    const float *in = (k ? r->outputs[k - 1] : p->images) + s * in_values;
+    const float *out_grad = r->gradients[k % GRADIENTS_KEPT] + s * values;
+    float *in_grad = k ? r->gradients[(k - 1) % GRADIENTS_KEPT] + s * in_values : NULL;
     if (in_grad)
-        memset(in_grad, 0, layer_in_values(l) * sizeof *in_grad);
+        memset(in_grad, 0, in_values * sizeof *in_grad);
     if (l->kind == LAYER_CONV)
-        conv_backward(l, parameters, in, out_grad, gradient, in_grad);
+        conv_backward(l, p->parameters, in, out_grad, gradient, in_grad);
     else if (l->kind == LAYER_LINEAR)
-        linear_backward(l, parameters, in, out_grad, gradient, in_grad);
+        linear_backward(l, p->parameters, in, out_grad, gradient, in_grad);
+    else if (l->kind == LAYER_MEAN)
+        mean_backward(l, out_grad, in_grad);
     else
         for (size_t v = 0; v < values; v++)
             in_grad[r->winners[k][s * values + v]] += out_grad[v];
 }
 
-static edgeps_err ref_backward(void *state, const float *parameters, const float *images,
-                               size_t count, float *gradient)
+static edgeps_err ref_backward(void *state, const pass *p, float *gradient)
 {
     ref *r = state;
     size_t last = r->net->count - 1;
-    memcpy(r->gradients[last], r->outputs[last], count * NN_CLASSES * sizeof(float));
+    memcpy(r->gradients[last % GRADIENTS_KEPT], r->outputs[last],
+           p->count * NN_CLASSES * sizeof(float));
     memset(gradient, 0, (size_t)r->net->parameter_count * sizeof *gradient);
-    for (size_t s = 0; s < count; s++)
-        for (size_t k = last + 1; k-- > 0;)
-            layer_back(r, k, s, parameters, images, gradient);
+    for (size_t k = last + 1; k-- > 0;) {
+        const layer *l = &r->net->layers[k];
+        float *out_grad = r->gradients[k % GRADIENTS_KEPT];
+        if (net_skip_starts(r->net, k))
+            skip_back(l, l + SKIP_LENGTH, p->count,
+                      r->gradients[(k + SKIP_LENGTH) % GRADIENTS_KEPT], out_grad);
+        if (l->relu)
+            relu_back(out_grad, r->outputs[k], p->count * layer_out_values(l));
+        if (l->kind == LAYER_NORM)
+            norm_backward(l, p, r->outputs[k - 1], out_grad, gradient,
+                          r->gradients[(k - 1) % GRADIENTS_KEPT]);
+        else
+            for (size_t s = 0; s < p->count; s++)
+                sample_back(r, k, s, p, gradient);
+    }
     return EDGEPS_OK;
 }
 

@@ -49,10 +49,10 @@ static edgeps_err measure(const nn_speed_of *of, const timing *how, edgeps_diag 
     nn_model *m = NULL;
     float *parameters = mem_alloc((size_t)nn_parameter_count(of->kind), sizeof *parameters);
     float *gradient = mem_alloc((size_t)nn_parameter_count(of->kind), sizeof *gradient);
-    float *images = mem_alloc(count * NN_IMAGE_VALUES, sizeof *images);
+    float *images = mem_alloc(count * nn_image_values(of->image), sizeof *images);
     uint8_t *labels = mem_alloc(count, 1);
     edgeps_err err = parameters && gradient && images && labels
-                         ? nn_model_make(of->kind, of->backend, count, diag, &m)
+                         ? nn_model_make(of->kind, of->image, of->backend, count, diag, &m)
                          : diag_fail(diag, EDGEPS_NOMEM, "no memory to time a core");
     if (!err) {
         nn_initialise(of->kind, 1, parameters);

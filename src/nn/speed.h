@@ -10,6 +10,7 @@
 /* What is timed. */
 typedef struct nn_speed_of {
     nn_kind kind;
+    nn_image image; /* what it reads */
     nn_backend backend;
     size_t batch;
 } nn_speed_of;

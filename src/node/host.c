@@ -292,7 +292,10 @@ static void interrupted(void *ctx, int signo)
 static edgeps_err share_data(host *h)
 {
     const host_options *o = h->options;
-    edgeps_err err = nn_dataset_open(o->data_dir, h->diag, &h->data);
+    nn_kind kind;
+    edgeps_err err = nn_kind_of(o->job.model, h->diag, &kind);
+    if (!err)
+        err = nn_dataset_open(o->data_dir, kind, h->diag, &h->data);
     if (err)
         return err;
     if ((size_t)o->job.sample_count > nn_dataset_count(h->data, NN_TRAIN))

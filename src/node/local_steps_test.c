@@ -38,11 +38,12 @@ static void make_averaging(averaging *a, const fixture *f)
 {
     nn_split_way way = {NN_SPLIT_DIRICHLET, f->options.alpha, f->options.seed};
     *a = (averaging){.f = f, .count = (size_t)nn_parameter_count(NN_MLP)};
-    assert_int_equal(nn_dataset_open(f->data, NULL, &a->data), EDGEPS_OK);
+    assert_int_equal(nn_dataset_open(f->data, NN_MLP, NULL, &a->data), EDGEPS_OK);
     assert_int_equal(
         nn_split(nn_dataset_labels(a->data, NN_TRAIN), SAMPLES, WORKERS, &way, &a->parts),
         EDGEPS_OK);
-    assert_int_equal(nn_model_make(NN_MLP, NN_REF, SAMPLES, NULL, &a->model), EDGEPS_OK);
+    assert_int_equal(nn_model_make(NN_MLP, nn_input(NN_MLP), NN_REF, SAMPLES, NULL, &a->model),
+                     EDGEPS_OK);
     a->global = mem_alloc(a->count, sizeof(float));
     a->local = mem_alloc(a->count, sizeof(float));
     a->gradient = mem_alloc(a->count, sizeof(float));

@@ -59,14 +59,15 @@ static float *flat_step(const fixture *f, size_t without)
     nn_dataset *data;
     nn_model *model;
     double loss;
-    assert_int_equal(nn_dataset_open(f->data, NULL, &data), EDGEPS_OK);
+    assert_int_equal(nn_dataset_open(f->data, NN_MLP, NULL, &data), EDGEPS_OK);
     size_t samples = nn_dataset_count(data, NN_TRAIN);
     float *images = mem_alloc(samples * NN_IMAGE_VALUES, sizeof *images);
     uint8_t *labels = mem_alloc(samples, 1);
     uint32_t *indices = mem_alloc(samples, sizeof *indices);
     samples = list_samples(f, data, without, indices);
     nn_dataset_batch(data, NN_TRAIN, indices, samples, images, labels);
-    assert_int_equal(nn_model_make(NN_MLP, NN_REF, samples, NULL, &model), EDGEPS_OK);
+    assert_int_equal(nn_model_make(NN_MLP, nn_input(NN_MLP), NN_REF, samples, NULL, &model),
+                     EDGEPS_OK);
     nn_initialise(NN_MLP, f->options.seed, parameters);
     assert_int_equal(
         nn_gradient(model, parameters, &(nn_batch){images, labels, samples}, gradient, &loss),

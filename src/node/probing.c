@@ -38,8 +38,8 @@ static edgeps_err open_up(probing *p)
     if (*p->asked.model) {
         err = nn_kind_of(p->asked.model, &p->diag, &kind);
         if (!err)
-            err =
-                nn_speed(&(nn_speed_of){kind, NN_DNNL, BATCH}, &p->diag, &p->answer.samples_per_s);
+            err = nn_speed(&(nn_speed_of){kind, nn_input(kind), NN_DNNL, BATCH}, &p->diag,
+                           &p->answer.samples_per_s);
     }
     if (!err)
         err = probe_serve(p->asked.address, p->asked.token, p->agent->keys, &p->diag, &p->server);

@@ -217,18 +217,18 @@ void record_epoch(host *h, int64_t epoch)
     h->tally.move_s = 0;
 }
 
-/* The model as PyTorch names its tensors. */
-static size_t list_tensors(const host *h, nn_kind kind, safetensors_tensor *tensors, size_t most)
+/* The model as PyTorch names its tensors; `of` has the names. */
+static size_t list_tensors(const host *h, nn_kind kind, nn_tensor *of, safetensors_tensor *tensors)
 {
-    nn_tensor t;
     size_t count = 0;
-    for (; count < most && nn_tensor_at(kind, count, &t); count++) {
-        tensors[count] = (safetensors_tensor){.name = t.name,
+    for (; count < NN_TENSORS_MOST && nn_tensor_at(kind, count, &of[count]); count++) {
+        const nn_tensor *t = &of[count];
+        tensors[count] = (safetensors_tensor){.name = t->name,
                                               .dtype = "F32",
-                                              .rank = t.rank,
-                                              .start = h->saved.parameters + t.offset,
-                                              .bytes = (uint64_t)t.count * sizeof(float)};
-        memcpy(tensors[count].shape, t.shape, sizeof t.shape);
+                                              .rank = t->rank,
+                                              .start = h->saved.parameters + t->offset,
+                                              .bytes = (uint64_t)t->count * sizeof(float)};
+        memcpy(tensors[count].shape, t->shape, sizeof t->shape);
     }
     return count;
 }
@@ -237,12 +237,13 @@ edgeps_err record_model(host *h)
 {
     char path[4096], whole[4096];
     nn_kind kind;
-    safetensors_tensor tensors[16];
+    nn_tensor of[NN_TENSORS_MOST];
+    safetensors_tensor tensors[NN_TENSORS_MOST];
     edgeps_err err = nn_kind_of(h->options->job.model, h->diag, &kind);
     if (err)
         return err;
     safetensors file = {.tensors = tensors,
-                        .tensor_count = list_tensors(h, kind, tensors, 16),
+                        .tensor_count = list_tensors(h, kind, of, tensors),
                         .notes = (safetensors_note[]){{"model", h->options->job.model}},
                         .note_count = 1};
     snprintf(path, sizeof path, "%s/model.safetensors.part", h->options->out_dir);

@@ -40,9 +40,9 @@ struct trainer {
     void *context;
 };
 
-static edgeps_err open_data(trainer *t, const message_welcome *s, edgeps_diag *diag)
+static edgeps_err open_data(trainer *t, const message_welcome *s, nn_kind kind, edgeps_diag *diag)
 {
-    edgeps_err err = nn_dataset_open(s->data_dir, diag, &t->data);
+    edgeps_err err = nn_dataset_open(s->data_dir, kind, diag, &t->data);
     if (err)
         return err;
     nn_split_way way = {s->dirichlet ? NN_SPLIT_DIRICHLET : NN_SPLIT_IID, s->alpha, s->seed};
@@ -65,7 +65,7 @@ static edgeps_err make_buffers(trainer *t)
     size_t most = t->shard_count / (size_t)t->rounds + 1;
     t->order = mem_alloc(t->shard_count, sizeof *t->order);
     t->batch = mem_alloc(most, sizeof *t->batch);
-    t->images = mem_alloc(most * NN_IMAGE_VALUES, sizeof *t->images);
+    t->images = mem_alloc(most * nn_image_values(nn_dataset_image(t->data)), sizeof *t->images);
     t->labels = mem_alloc(most, 1);
     t->parameters = mem_alloc(t->parameter_count, sizeof *t->parameters);
     t->gradient = mem_alloc(t->parameter_count, sizeof *t->gradient);
@@ -114,10 +114,11 @@ edgeps_err trainer_make(loop *l, const message_welcome *s, edgeps_diag *diag, tr
     t->emulate = s->emulate;
     t->samples_per_s = s->samples_per_s;
     t->parameter_count = (size_t)nn_parameter_count(kind);
-    err = open_data(t, s, diag);
+    err = open_data(t, s, kind, diag);
     if (!err)
-        err = nn_model_make(kind, s->reference_backend ? NN_REF : NN_DNNL,
-                            t->shard_count / (size_t)t->rounds + 1, diag, &t->model);
+        err =
+            nn_model_make(kind, nn_dataset_image(t->data), s->reference_backend ? NN_REF : NN_DNNL,
+                          t->shard_count / (size_t)t->rounds + 1, diag, &t->model);
     if (!err && make_buffers(t))
         err = diag_fail(diag, EDGEPS_NOMEM, "no memory for a worker's buffers");
     if (!err)

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { SCORE_BATCH = 64, OBSERVED = 1024 }; /* samples */
+
 static edgeps_err make_state(host_state *s, const job *j)
 {
     s->parameters = mem_alloc((size_t)j->parameter_count, sizeof(float));
@@ -68,7 +70,8 @@ edgeps_err transfer_make(host *h)
     nn_kind kind;
     edgeps_err err = nn_kind_of(j->model, h->diag, &kind);
     if (!err)
-        err = nn_model_make(kind, h->options->reference_backend ? NN_REF : NN_DNNL, 256, h->diag,
+        err = nn_model_make(kind, nn_dataset_image(h->data),
+                            h->options->reference_backend ? NN_REF : NN_DNNL, SCORE_BATCH, h->diag,
                             &h->scorer);
     if (err)
         return err;
@@ -264,26 +267,49 @@ void transfer_save(host *h, int64_t round)
     replan_measure(h, ask_for_state);
 }
 
+/* A batch of samples in buffers that are used again. */
+typedef struct samples {
+    uint32_t indices[SCORE_BATCH];
+    uint8_t labels[SCORE_BATCH];
+    float *images;
+} samples;
+
+/* What batch norm goes by in scoring: samples that lie evenly in those that are trained on, so that
+ * it depends on the parameters alone and not on how many workers there are. */
+static edgeps_err observe(host *h, samples *s)
+{
+    size_t all = (size_t)h->options->job.sample_count, some = all < OBSERVED ? all : OBSERVED;
+    edgeps_err err = EDGEPS_OK;
+    nn_forget(h->scorer);
+    for (size_t from = 0; !err && from < some; from += SCORE_BATCH) {
+        size_t n = some - from < SCORE_BATCH ? some - from : SCORE_BATCH;
+        for (size_t k = 0; k < n; k++)
+            s->indices[k] = (uint32_t)((from + k) * all / some);
+        nn_dataset_batch(h->data, NN_TRAIN, s->indices, n, s->images, s->labels);
+        err = nn_observe(h->scorer, h->saved.parameters, &(nn_batch){s->images, s->labels, n});
+    }
+    return err;
+}
+
 static void score(void *ctx)
 {
     host *h = ctx;
     size_t count = nn_dataset_count(h->data, NN_TEST), correct = 0;
-    enum { BATCH = 256 };
-    float *images = mem_alloc(BATCH * NN_IMAGE_VALUES, sizeof *images);
-    uint8_t labels[BATCH];
-    uint32_t indices[BATCH];
-    for (size_t from = 0; images && from < count; from += BATCH) {
-        size_t n = count - from < BATCH ? count - from : BATCH, right = 0;
+    size_t values = nn_image_values(nn_dataset_image(h->data));
+    samples s = {.images = mem_alloc(SCORE_BATCH * values, sizeof *s.images)};
+    bool good = s.images && !observe(h, &s);
+    for (size_t from = 0; good && from < count; from += SCORE_BATCH) {
+        size_t n = count - from < SCORE_BATCH ? count - from : SCORE_BATCH, right = 0;
         double loss;
         for (size_t k = 0; k < n; k++)
-            indices[k] = (uint32_t)(from + k);
-        nn_dataset_batch(h->data, NN_TEST, indices, n, images, labels);
-        if (nn_score(h->scorer, h->saved.parameters, &(nn_batch){images, labels, n}, &right, &loss))
-            break;
+            s.indices[k] = (uint32_t)(from + k);
+        nn_dataset_batch(h->data, NN_TEST, s.indices, n, s.images, s.labels);
+        good = !nn_score(h->scorer, h->saved.parameters, &(nn_batch){s.images, s.labels, n}, &right,
+                         &loss);
         correct += right;
     }
-    h->tally.accuracy = count ? (double)correct / (double)count : NAN;
-    mem_free(images);
+    h->tally.accuracy = good && count ? (double)correct / (double)count : NAN;
+    mem_free(s.images);
 }
 
 static void scored(void *ctx)

@@ -29,6 +29,33 @@ def mlp():
     return nn.Sequential(nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
 
 
+class Block(nn.Module):
+    """Two convolutions and a skip, which takes every second value and adds channels of zeros (option A)."""
+
+    def __init__(self, before, channels, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(before, channels, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(channels)
+        self.stride, self.more = stride, channels - before
+
+    def forward(self, x):
+        inner = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
+        skip = nn.functional.pad(x[:, :, ::self.stride, ::self.stride], (0, 0, 0, 0, 0, self.more))
+        return torch.relu(inner + skip)
+
+
+def resnet20():
+    layers = [nn.Conv2d(3, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU()]
+    before = 16
+    for channels in (16, 32, 64):
+        for _ in range(3):
+            layers.append(Block(before, channels, channels // before))
+            before = channels
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
+
+
 class Reader:
     def __init__(self, data):
         self.data, self.at = data, 0
@@ -52,12 +79,14 @@ def reference(model, parameters, images, labels):
     return loss.item(), torch.cat([p.grad.reshape(-1) for p in model.parameters()])
 
 
-def compare(dump, name, model, batch, seed):
-    data = subprocess.run([dump, name, str(batch), str(seed)], check=True, capture_output=True).stdout
+def compare(dump, name, model, batch, side, seed):
+    channels = 3 if name == "resnet20" else 1
+    command = [dump, name, str(batch), str(seed), str(side)]
+    data = subprocess.run(command, check=True, capture_output=True).stdout
     read = Reader(data)
     count, batch = read.raw("<II")
     parameters = read.floats(count)
-    images = read.floats(batch * 784).reshape(batch, 1, 28, 28)
+    images = read.floats(batch * channels * side * side).reshape(batch, channels, side, side)
     labels = torch.tensor(read.raw(f"<{batch}B"))
     loss, gradient = reference(model, parameters, images, labels)
     good = True
@@ -69,16 +98,20 @@ def compare(dump, name, model, batch, seed):
         off_loss = abs(own_loss - loss) / loss
         fits = off <= TOLERANCE and off_loss <= TOLERANCE
         good = good and fits
-        print(f"{name:7} batch {batch:3} {backend:5} gradient {off:.1e} loss {off_loss:.1e}",
+        print(f"{name:8} batch {batch:3} {backend:5} gradient {off:.1e} loss {off_loss:.1e}",
               "" if fits else "  TOO FAR")
     return good
 
 
 def main():
     torch.set_num_threads(1)
-    results = [compare(sys.argv[1], name, make(), batch, seed)
-               for name, make in (("lenet5", lenet5), ("mlp", mlp))
-               for batch, seed in ((1, 1), (7, 2), (64, 3))]
+    plain = (1, 28), (7, 28), (64, 28)
+    # Among millions of ReLUs one lies within rounding of 0, where both slopes are right: fewer samples, or small ones.
+    residual = (1, 32), (3, 28), (16, 8)
+    results = [compare(sys.argv[1], name, make(), batch, side, seed)
+               for name, make, sizes in (("lenet5", lenet5, plain), ("mlp", mlp, plain),
+                                         ("resnet20", resnet20, residual))
+               for seed, (batch, side) in enumerate(sizes, 1)]
     sys.exit(0 if all(results) else 1)
 
 
