@@ -50,8 +50,11 @@ static int64_t allowed(lane *l, lane_member *m, int64_t wanted, int64_t now_ns, 
     if (*when_ns > now_ns)
         return 0;
     *when_ns = link_ready_ns(&l->link, bytes, now_ns);
-    l->waited |= *when_ns > now_ns;
-    return *when_ns <= now_ns ? bytes : 0;
+    if (*when_ns <= now_ns)
+        return bytes;
+    l->waited = true;
+    m->cap.waited = true; /* its time has passed and does not begin anew while the link's passes */
+    return 0;
 }
 
 /* Gives a member its turn, or what is left of it. */

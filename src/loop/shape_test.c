@@ -236,6 +236,37 @@ static void a_cap_of_one_receiver_does_not_hold_the_other_up(void **state)
     expect_near(seconds(s.drains[1].last_ns - start_ns), 0.5, 0.10);
 }
 
+/* At these rates a piece of a transfer takes longer than the pause after which a link counts as
+ * idle: waiting for the one must not begin the wait for the other anew. */
+static void a_slow_link_under_a_cap_lets_everything_pass(void **state)
+{
+    (void)state;
+    const double caps[] = {RATE, RATE / 8, RATE / 16};
+    for (int i = 0; i < 3; i++) {
+        sender s = {0};
+        start_drains(&s, 1);
+        loop_set_rates(s.l, RATE / 8, INFINITY);
+        conn_shape(s.ends[0].c, caps[i], INFINITY);
+        queue(&s, 0, 100000, 0);
+        int64_t start_ns = clock_now_ns();
+        loop_run(s.l);
+        end_drains(&s, 1);
+        double slowest = fmin(caps[i], RATE / 8);
+        expect_near(seconds(s.drains[0].last_ns - start_ns), 1e5 / slowest, 0.15);
+    }
+}
+
+static void a_slow_down_link_under_a_cap_lets_everything_pass(void **state)
+{
+    (void)state;
+    receiver r = {.cap = {RATE, RATE / 16}};
+    double got[2];
+    assert_int_equal(loop_make(NULL, &r.l), EDGEPS_OK);
+    loop_set_rates(r.l, INFINITY, RATE / 8);
+    measure_floods(&r, 2, got);
+    expect_near(got[0] + got[1], RATE / 8, 0.15);
+}
+
 static void control_connections_pass_by_a_full_link(void **state)
 {
     (void)state;
@@ -355,6 +386,8 @@ int main(void)
         cmocka_unit_test(a_capped_sender_leaves_the_rest_to_the_others),
         cmocka_unit_test(receivers_share_the_up_link_evenly),
         cmocka_unit_test(a_cap_of_one_receiver_does_not_hold_the_other_up),
+        cmocka_unit_test(a_slow_link_under_a_cap_lets_everything_pass),
+        cmocka_unit_test(a_slow_down_link_under_a_cap_lets_everything_pass),
         cmocka_unit_test(control_connections_pass_by_a_full_link),
         cmocka_unit_test(rates_that_change_apply_to_what_is_on_its_way),
         cmocka_unit_test(links_in_a_row_take_the_time_of_the_slowest),
