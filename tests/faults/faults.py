@@ -57,7 +57,7 @@ PHASES = {
     "checkpoint": lambda: functools.partial(state_goes_out, True),
 }
 QUICK = (("local server", "kill", "forward"), ("global server", "kill", "move"),
-         ("coordinator", "cut", "push"), ("coordinator", "full", "move"),
+         ("local server", "cut", "forward"), ("coordinator", "full", "move"),
          ("local server", "full", "move"))
 
 
